@@ -51,7 +51,7 @@
 #define STORE_TEXT_MAX (1024 * 1024) /* API and private text of one object, each */
 #define STORE_INDEXES_MAX 16         /* of one kind */
 #define STORE_MEASURES 4             /* numbers that an index sums up */
-#define STORE_CHANGES_MAX 4096       /* of one transaction */
+#define STORE_CHANGES_MAX 16384      /* of one transaction */
 #define STORE_FEED_LAG_MAX 512       /* revisions that a feed of some kinds may sleep through */
 
 struct store;

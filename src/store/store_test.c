@@ -166,7 +166,7 @@ static void test_limits(void **state)
 
 	assert_int_equal(store_write_wait(store, write_too_large, NULL, NULL, &err), 0);
 	assert_int_equal(store_write_wait(store, write_too_many, NULL, NULL, &err), -E2BIG);
-	assert_string_equal(err.message, "a transaction changes more than 4096 objects");
+	assert_string_equal(err.message, "a transaction changes more than 16384 objects");
 	store_statistics(store, &statistics);
 	assert_int_equal(statistics.objects, 1);
 	assert_int_equal(statistics.revision, 1);

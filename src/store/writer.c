@@ -21,6 +21,7 @@
 #define QUEUE_MAX 65536                           /* writes waiting */
 #define GROUP_WRITES_MAX 1024                     /* of one commit */
 #define GROUP_BYTES_MAX ((size_t)8 * 1024 * 1024) /* then the rest waits for the next group */
+#define GROUP_CHANGES_MAX 4096
 #define RETRY_MS 250 /* until an idle writer asks a database again that did not answer */
 
 struct write {
@@ -118,7 +119,7 @@ static void group_run(struct writer *writer, struct write_list *queue, struct wr
 {
 	struct head *head = &writer->store->head;
 
-	while (queue->first && head->bytes < GROUP_BYTES_MAX && head->count < STORE_CHANGES_MAX) {
+	while (queue->first && head->bytes < GROUP_BYTES_MAX && head->count < GROUP_CHANGES_MAX) {
 		struct write *write = list_pop(queue);
 
 		write_run(writer, write);
