@@ -63,6 +63,16 @@ static const struct rest_parameter query_of_ListEnvironmentVersions[] = {
 	{"nextToken", "nextToken"},
 };
 
+static const struct rest_parameter query_of_ListFlows[] = {
+	{"head", "head"},
+	{"maxResults", "maxResults"},
+	{"nextToken", "nextToken"},
+};
+
+static const struct rest_parameter query_of_GetFlow[] = {
+	{"nextToken", "nextToken"},
+};
+
 static const struct rest_parameter query_of_ListInstances[] = {
 	{"attribute", "attributes"},
 	{"cluster", "cluster"},
@@ -83,6 +93,14 @@ static const struct rest_parameter query_of_ListRepositories[] = {
 
 static const struct rest_parameter query_of_StreamDeployments[] = {
 	{"application", "application"},
+	{"entityVersion", "entityVersion"},
+};
+
+static const struct rest_parameter query_of_StreamFlows[] = {
+	{"entityVersion", "entityVersion"},
+};
+
+static const struct rest_parameter query_of_StreamFlowNodes[] = {
 	{"entityVersion", "entityVersion"},
 };
 
@@ -265,6 +283,34 @@ static const struct rest_route routes[] = {
 		.operation = "ResizeCommandTerminal",
 		.status = 200},
 	{.method = "GET",
+		.path = "/v1/flows",
+		.operation = "ListFlows",
+		.query = query_of_ListFlows,
+		.query_count = LENGTH(query_of_ListFlows),
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/flows/{id}",
+		.operation = "GetFlow",
+		.query = query_of_GetFlow,
+		.query_count = LENGTH(query_of_GetFlow),
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/flows/{id}/cancel",
+		.operation = "CancelFlow",
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/flows/{id}/nodes/{node}/approve",
+		.operation = "ApproveFlowNode",
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/flows/{id}/nodes/{node}/reject",
+		.operation = "RejectFlowNode",
+		.status = 200},
+	{.method = "POST",
+		.path = "/v1/flows/{id}/retry",
+		.operation = "RetryFlow",
+		.status = 200},
+	{.method = "GET",
 		.path = "/v1/instances",
 		.operation = "ListInstances",
 		.query = query_of_ListInstances,
@@ -315,6 +361,18 @@ static const struct rest_route routes[] = {
 		.operation = "StreamDeployments",
 		.query = query_of_StreamDeployments,
 		.query_count = LENGTH(query_of_StreamDeployments),
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/stream/flows",
+		.operation = "StreamFlows",
+		.query = query_of_StreamFlows,
+		.query_count = LENGTH(query_of_StreamFlows),
+		.status = 200},
+	{.method = "GET",
+		.path = "/v1/stream/flows/{id}/nodes",
+		.operation = "StreamFlowNodes",
+		.query = query_of_StreamFlowNodes,
+		.query_count = LENGTH(query_of_StreamFlowNodes),
 		.status = 200},
 	{.method = "GET",
 		.path = "/v1/stream/instances",

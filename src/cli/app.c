@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli/env.h"
+#include "cli/flow.h"
 
 #define NAME_MAX_LENGTH 100
 
@@ -72,7 +73,17 @@ static int make_order(struct app *app, struct json *body)
 	set_text(app, body, "target", app->target);
 	set_text(app, body, "role", app->role);
 	set_text(app, body, "region", app->region);
-	return app->folder ? app_read_folder(app, body) : EXIT_OK;
+	if (app->flow && app->no_flow)
+		return command_misused(app->command, "--flow and --no-flow exclude each other");
+	if (app->flow || app->no_flow)
+		json_set_bool(app->arena, body, "flow", app->flow);
+	if (app->folder) {
+		int code = app_read_folder(app, body);
+
+		if (code != EXIT_OK)
+			return code;
+	}
+	return app->flow_folder ? app_read_flow_folder(app, body) : EXIT_OK;
 }
 
 static int order(struct app *app, bool plan_only, const char **ret_id)
@@ -144,8 +155,7 @@ static int app_plan(struct app *app)
 	return span_is(app_text(deployment, "state"), "SUCCESS") ? EXIT_OK : EXIT_FAILED;
 }
 
-/* All pages of a list. */
-static int read_list(struct app *app, const char *path, const char *member, struct json **ret_items)
+int app_read_list(struct app *app, const char *path, const char *member, struct json **ret_items)
 {
 	struct span token = SPAN("");
 
@@ -210,7 +220,7 @@ static int app_add(struct app *app)
 static int repository_list(struct app *app)
 {
 	struct json *items;
-	int code = read_list(app, "/v1/repositories", "repositories", &items);
+	int code = app_read_list(app, "/v1/repositories", "repositories", &items);
 
 	if (code != EXIT_OK)
 		return code;
@@ -251,7 +261,7 @@ static int repository_delete(struct app *app)
 static int app_list(struct app *app)
 {
 	struct json *items;
-	int code = read_list(app, "/v1/applications", "applications", &items);
+	int code = app_read_list(app, "/v1/applications", "applications", &items);
 
 	if (code != EXIT_OK)
 		return code;
@@ -277,7 +287,7 @@ static int app_status(struct app *app)
 static int app_history(struct app *app)
 {
 	struct json *items;
-	int code = read_list(app, application_path(app, "/deployments"), "deployments", &items);
+	int code = app_read_list(app, application_path(app, "/deployments"), "deployments", &items);
 
 	if (code != EXIT_OK)
 		return code;
@@ -372,7 +382,11 @@ static int deployment_cancel(struct app *app)
 	"  --target NAME  Where the cluster is: a target of the server's configuration, or "       \
 	"local.\n"                                                                                 \
 	"  --role NAME    Role with which the calls are made.\n"                                   \
-	"  --region NAME  Region of the service. Default: that of the request.\n"
+	"  --region NAME  Region of the service. Default: that of the request.\n"                  \
+	"  --flow         Start the flow of the application file, whatever its conditions say.\n"  \
+	"  --no-flow      Do not start it.\n"                                                      \
+	"  --flow-dir DIR Folder below which the applications of the graph have their files. The " \
+	"flow\n                 deploys those that it finds there from them.\n"
 
 static const struct app_verb {
 	const char *group, *name, *arguments, *summary, *options;
@@ -434,6 +448,21 @@ static const struct app_verb {
 		deployment_skip, 1, 2},
 	{"deployment", "cancel", "NAME [DEPLOYMENT] [--no-rollback]", "Cancel a deployment.",
 		"  --no-rollback  Leave everything as it is now.\n", deployment_cancel, 1, 2},
+	{"flow", "list", "[APPLICATION]", "List flows, or those of one head.", "", flow_list, 0, 1},
+	{"flow", "show", "FLOW [--dot]", "Describe a flow: its graph, states, commits and causes.",
+		"  --dot          Write the graph for Graphviz.\n", flow_show, 1, 1},
+	{"flow", "watch", "FLOW",
+		"Follow a flow until it has ended; exit code 3 unless it succeeds.", "", flow_watch,
+		1, 1},
+	{"flow", "approve", "FLOW NODE", "Show the plan of a node that waits, and approve it.",
+		"  --comment TEXT Why.\n", flow_approve, 2, 2},
+	{"flow", "reject", "FLOW NODE", "Reject it: the node and those that need it do not run.",
+		"  --comment TEXT Why.\n", flow_reject, 2, 2},
+	{"flow", "cancel", "FLOW [--no-rollback]", "Cancel a flow, and what it deploys just now.",
+		"  --no-rollback  Leave everything as it is now.\n", flow_cancel, 1, 1},
+	{"flow", "retry", "FLOW",
+		"Run the nodes again that did not succeed, with the same commits.", "", flow_retry,
+		1, 1},
 };
 
 static const struct app_verb *find_verb(const char *group, const char *name)
@@ -452,7 +481,10 @@ static void print_verbs(const char *group)
 			printf("  %-8s %-34s %s\n", verbs[i].name, verbs[i].arguments,
 				verbs[i].summary);
 	}
-	if (strcmp(group, "repository") != 0)
+	if (strcmp(group, "flow") == 0)
+		puts("\nFLOW is an ID, or the name of the head: its latest flow.\n\nExample:\n"
+		     "  slipway app sync --dir web --flow-dir . && slipway flow watch web\n");
+	else if (strcmp(group, "repository") != 0)
 		puts("\nDEPLOYMENT is a number or an ID; default: the latest.");
 	printf("'slipway %s VERB --help' describes a verb.\n%s", group, OPTIONS_COMMON);
 }
@@ -481,6 +513,16 @@ static bool help_of(const char *group, int count, char **arguments)
 			verb->summary, verb->options[0] ? "\nOptions:\n" : "", verb->options,
 			OPTIONS_COMMON);
 	return verb != NULL;
+}
+
+void flows_help(void)
+{
+	print_verbs("flow");
+}
+
+bool flows_help_of(int count, char **arguments)
+{
+	return help_of("flow", count, arguments);
 }
 
 bool app_help_of(int count, char **arguments)
@@ -514,8 +556,10 @@ static int read_words(struct app *app, const struct app_verb *verb, const struct
 {
 	if (words->count < verb->least)
 		return command_misused(app->command, "%s is missing",
-			strcmp(verb->group, "repository") == 0 ? "ID of the repository"
-							       : "NAME of the application");
+			verb->run == flow_approve || verb->run == flow_reject ? "FLOW or NODE"
+			: strcmp(verb->group, "flow") == 0                    ? "FLOW"
+			: strcmp(verb->group, "repository") == 0 ? "ID of the repository"
+								 : "NAME of the application");
 	if (words->count > verb->most)
 		return command_misused(app->command, "unexpected argument '%s'",
 			words->items[verb->most]);
@@ -556,6 +600,10 @@ static int read_command(struct app *app, const struct app_verb *verb, int count,
 		{"all", NULL, &app->all},
 		{"watch", NULL, &app->watch},
 		{"follow", NULL, &app->follow},
+		{"dot", NULL, &app->dot},
+		{"flow", NULL, &app->flow},
+		{"no-flow", NULL, &app->no_flow},
+		{"flow-dir", &app->flow_folder, NULL},
 		{"no-rollback", NULL, &app->no_rollback},
 	};
 	struct positionals words;
@@ -596,6 +644,11 @@ int app_run(const struct command *command, int count, char **arguments)
 int repository_run(const struct command *command, int count, char **arguments)
 {
 	return run(command, "repository", count, arguments);
+}
+
+int flows_run(const struct command *command, int count, char **arguments)
+{
+	return run(command, "flow", count, arguments);
 }
 
 int deployment_run(const struct command *command, int count, char **arguments)

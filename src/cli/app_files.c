@@ -44,10 +44,10 @@ static int find_application_file(struct app *app, const char **ret_file)
 		app->folder);
 }
 
-static int read_file(struct app *app, struct span path, struct span *ret_text)
+static int read_file(struct app *app, const char *folder, struct span path, struct span *ret_text)
 {
 	_buffer_ struct buffer text = {0};
-	const char *place = arena_format(app->arena, "%s/%.*s", app->folder, SPAN_ARGS(path)).data;
+	const char *place = arena_format(app->arena, "%s/%.*s", folder, SPAN_ARGS(path)).data;
 	struct err err;
 
 	if (file_read(place, BUNDLE_BYTES_MAX, &text, &err) < 0)
@@ -67,8 +67,8 @@ static void add_file(struct app *app, struct json *files, struct json *list, str
 	json_set_string(app->arena, files, arena_copy(app->arena, path.data, path.length), text);
 }
 
-static int read_named_files(struct app *app, const struct application *application,
-	struct json *files, struct json *list)
+static int read_named_files(struct app *app, const char *folder,
+	const struct application *application, struct json *files, struct json *list)
 {
 	struct field_list paths = {0};
 	int code = EXIT_OK;
@@ -77,43 +77,54 @@ static int read_named_files(struct app *app, const struct application *applicati
 	for (size_t i = 0; i < paths.count && code == EXIT_OK; i++) {
 		struct span path = ((struct span *)paths.items)[i], text;
 
-		code = read_file(app, path, &text);
+		code = read_file(app, folder, path, &text);
 		if (code == EXIT_OK)
 			add_file(app, files, list, path, text);
 	}
 	return code;
 }
 
-int app_read_folder(struct app *app, struct json *body)
+int app_read_application(struct app *app, const char *folder, const char *file,
+	struct json **ret_files, struct span *ret_name)
 {
 	struct json *files = json_new_object(app->arena), *list = json_new_array(app->arena);
 	struct application *application;
 	struct bundle bundle;
 	struct span text;
 	struct err err;
-	int code = EXIT_OK;
+	int code = read_file(app, folder, span_of(file), &text);
 
-	if (!app->file)
-		code = find_application_file(app, &app->file);
+	if (code != EXIT_OK)
+		return code;
+	if (application_load(span_of(file), text, app->arena, &application, &err) < 0)
+		return command_failed("%s/%s", folder, err.message);
+	add_file(app, files, list, span_of(file), text);
+	code = read_named_files(app, folder, application, files, list);
+	if (code != EXIT_OK)
+		return code;
+	if (bundle_load(files, span_of(file), app->arena, &bundle, &err) < 0)
+		return command_failed("%s/%s", folder, err.message);
+	*ret_files = list;
+	*ret_name = application->name;
+	return EXIT_OK;
+}
+
+int app_read_folder(struct app *app, struct json *body)
+{
+	struct json *files;
+	struct span name;
+	int code = app->file ? EXIT_OK : find_application_file(app, &app->file);
+
 	if (code == EXIT_OK)
-		code = read_file(app, span_of(app->file), &text);
+		code = app_read_application(app, app->folder, app->file, &files, &name);
 	if (code != EXIT_OK)
 		return code;
-	if (application_load(span_of(app->file), text, app->arena, &application, &err) < 0)
-		return command_failed("%s/%s", app->folder, err.message);
-	add_file(app, files, list, span_of(app->file), text);
-	code = read_named_files(app, application, files, list);
-	if (code != EXIT_OK)
-		return code;
-	if (bundle_load(files, span_of(app->file), app->arena, &bundle, &err) < 0)
-		return command_failed("%s/%s", app->folder, err.message);
-	if (!app->name && application->name.length > 0)
-		app->name =
-			arena_copy(app->arena, application->name.data, application->name.length);
+	if (!app->name && name.length > 0)
+		app->name = arena_copy(app->arena, name.data, name.length);
 	if (!app->name)
 		return command_failed("%s/%s has no spec.name; put NAME on the command line",
 			app->folder, app->file);
-	json_set(app->arena, body, "files", list);
+	json_set(app->arena, body, "files", files);
 	json_set_string(app->arena, body, "applicationFile", span_of(app->file));
 	return EXIT_OK;
 }

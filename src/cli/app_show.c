@@ -65,7 +65,7 @@ struct span app_stage_line(const struct app *app, const struct json *stage)
 		SPAN_ARGS(app_text(stage, "state")), SPAN_ARGS(time), SPAN_ARGS(reason));
 }
 
-static void print_changes(const struct json *changes)
+void app_print_changes(const struct json *changes)
 {
 	if (json_array_count(changes) == 0) {
 		puts("Changes: none");
@@ -101,7 +101,7 @@ int app_print_plan(const struct app *app, const struct json *deployment)
 			SPAN_ARGS(note),
 			json_get_bool(stage, "hidden", false) ? "  (after a failure)" : "");
 	}
-	print_changes(json_get(deployment, "changes"));
+	app_print_changes(json_get(deployment, "changes"));
 	JSON_EACH_ITEM (json_get(deployment, "warnings"), warning)
 		printf("Warning: %.*s\n", SPAN_ARGS(json_text(warning)));
 	if (span_is(app_text(deployment, "state"), "SUCCESS"))

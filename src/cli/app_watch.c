@@ -24,7 +24,7 @@ static void pause_a_while(void)
 }
 
 /* A server that is started again is back soon. */
-static int ask(struct app *app, const char *path, struct json **ret_answer)
+int app_ask(struct app *app, const char *path, struct json **ret_answer)
 {
 	int64_t silent_since_ms = 0;
 
@@ -65,7 +65,7 @@ static int print_new_lines(struct app *app, const char *id, const char **token)
 
 		if (*token)
 			path = arena_format(app->arena, "%s?nextToken=%s", path, *token).data;
-		code = ask(app, path, &answer);
+		code = app_ask(app, path, &answer);
 		if (code != EXIT_OK)
 			return code;
 		count = json_array_count(json_get(answer, "lines"));
@@ -86,7 +86,8 @@ int app_print_log(struct app *app, const char *id, bool follow)
 	int code;
 
 	for (;;) {
-		code = follow ? ask(app, app_deployment_path(app, id, ""), &deployment) : EXIT_OK;
+		code = follow ? app_ask(app, app_deployment_path(app, id, ""), &deployment)
+			      : EXIT_OK;
 		if (code == EXIT_OK)
 			code = print_new_lines(app, id, &token);
 		if (code != EXIT_OK || !follow || app_has_ended(deployment))
@@ -138,7 +139,7 @@ int app_follow(struct app *app, const char *id, bool quiet, struct json **ret_de
 	int code;
 
 	for (;;) {
-		code = ask(app, app_deployment_path(app, id, ""), ret_deployment);
+		code = app_ask(app, app_deployment_path(app, id, ""), ret_deployment);
 		if (code != EXIT_OK)
 			return code;
 		if (is_terminal)

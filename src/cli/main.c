@@ -68,6 +68,8 @@ static const struct command commands[] = {
 		"Git repositories that applications are delivered from.",
 		"They are added by 'slipway app add'.\n\nVerbs:\n", repository_run, repository_help,
 		repository_help_of},
+	{"flow", "VERB [FLOW] ...", "Flows: the applications that follow another one, as a graph.",
+		"Verbs:\n", flows_run, flows_help, flows_help_of},
 	{"logs", "[OPTIONS] TASK", "Print what a task has written.",
 		"TASK is the id of a task, CLUSTER/ID or its ARN. Tasks are those of the region "
 		"in\n"

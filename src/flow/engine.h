@@ -15,7 +15,7 @@
 #include <stdbool.h>
 
 #include "base/err.h"
-#include "flow/config.h"
+#include "pipeline/flow_config.h"
 
 /* Name and whether it is terminal. */
 #define FLOW_STATES(X)                                                                             \

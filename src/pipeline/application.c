@@ -328,7 +328,6 @@ static void take_spec(const struct spec *spec, struct application *application)
 	application->trigger.on_flow = !spec->on_flow_off;
 	application->replace_waiting = spec->on_new_commit == 1;
 	application->timeout_ms = spec->timeout_ms > 0 ? spec->timeout_ms : TIMEOUT_DEFAULT_MS;
-	application->post_sync = spec->post_sync;
 	application->has_pipeline = spec->stages != NULL;
 }
 
@@ -387,8 +386,13 @@ static int read_spec(struct field_reader *reader, const struct kind_row *row,
 		.on_out_of_sync_off = true,
 		.on_chain_off = true,
 		.trigger.out_of_sync_window_ms = OUT_OF_SYNC_WINDOW_MS};
+	struct flow_config *flow = NULL;
 	int r = read_spec_fields(reader, row, value, application, &spec);
 
+	if (r >= 0)
+		r = flow_config_read(application->file, spec.post_sync, spec.name, reader->arena,
+			&flow, reader->err);
+	application->flow = flow;
 	if (r >= 0 && application->is_ecs && spec.input)
 		r = read_input(reader,
 			row->table == &v1_spec_table ? "spec.plugins.ecs.input" : "spec.input",

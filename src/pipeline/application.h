@@ -10,6 +10,7 @@
 
 #include "delivery/analysis/analysis.h"
 #include "pipeline/fields.h"
+#include "pipeline/flow_config.h"
 
 #define APPLICATION_FILE_MAX (1024 * 1024)
 #define APPLICATION_STAGES_MAX 100
@@ -33,6 +34,7 @@ enum access_type {
 	X(WAIT_APPROVAL, false)                                                                    \
 	X(ANALYSIS, false)                                                                         \
 	X(SCRIPT_RUN, false)                                                                       \
+	X(POST_SYNC, false) /* only slipway adds it */                                             \
 	X(ROLLBACK, false)
 
 enum stage_kind {
@@ -148,7 +150,7 @@ struct application {
 	struct application_trigger trigger;
 	bool replace_waiting; /* onNewCommit: replace */
 	int64_t timeout_ms;
-	const struct json *post_sync;   /* kept for flows; NULL: none */
+	const struct flow_config *flow; /* spec.postSync; NULL: none */
 	struct field_list warnings;     /* struct field_note */
 	struct field_note undeployable; /* text.data NULL: deployable */
 };

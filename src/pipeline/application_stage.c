@@ -142,6 +142,7 @@ static const struct field_table options_of[STAGE_KIND_COUNT] = {
 	[STAGE_WAIT_APPROVAL] = {FIELDS(approval_fields)},
 	[STAGE_ANALYSIS] = {FIELDS(analysis_fields)},
 	[STAGE_SCRIPT_RUN] = {FIELDS(script_fields)},
+	[STAGE_POST_SYNC] = {FIELDS(plain_fields)},
 	[STAGE_ROLLBACK] = {FIELDS(plain_fields)},
 };
 
@@ -334,8 +335,9 @@ static int read_stage(struct field_reader *reader, const struct json *value, siz
 	if (r < 0)
 		return r;
 	line = fields_find(value, "name")->line;
-	if (span_is(head.name, "ECS_ROLLBACK") || span_is(head.name, "ROLLBACK")) {
-		fields_warn(reader, line, "stage %.*s is ignored: slipway adds the rollback itself",
+	if (span_is(head.name, "ECS_ROLLBACK") || span_is(head.name, "ROLLBACK") ||
+		span_is(head.name, "POST_SYNC")) {
+		fields_warn(reader, line, "stage %.*s is ignored: slipway adds it itself",
 			SPAN_ARGS(head.name));
 		return 0;
 	}

@@ -127,7 +127,8 @@ static int put_application(struct store_transaction *transaction,
 	facts->deployment_count++;
 	if (!application)
 		facts->created_ms = request->now_ms;
-	return application_put(transaction, request->application, SPAN("{}"), facts,
+	return application_put(transaction, request->application,
+		application ? application->api : SPAN("{}"), facts,
 		application ? application->revision : STORE_ABSENT, err);
 }
 
@@ -215,10 +216,12 @@ int deployment_start(struct store_transaction *transaction,
 		.current = SPAN(""), .succeeded = SPAN("")};
 	struct deployment_source source = {.files = request->files,
 		.application_file = request->application_file,
-		.changed = request->changed};
+		.changed = request->changed,
+		.flow_files = request->flow_files};
 	struct deployment_record record = {.summary = SPAN(""),
 		.reason = SPAN(""),
 		.message = request->message,
+		.approved_by = request->approved_by.data ? request->approved_by : SPAN(""),
 		.revision = STORE_ABSENT};
 	char id[ID_UUID_SIZE];
 	int r;
@@ -237,6 +240,8 @@ int deployment_start(struct store_transaction *transaction,
 	r = check_limits(store_head(transaction), arena, request, !application, err);
 	if (r >= 0 && !request->files && !must_fetch(store_head(transaction), request))
 		r = read_last_source(transaction, application, &source, err);
+	if (request->flow_files)
+		source.flow_files = request->flow_files;
 	if (r >= 0 && request->replaces_waiting)
 		r = cancel_waiting(transaction, request, err);
 	if (r >= 0)
@@ -256,6 +261,9 @@ int deployment_start(struct store_transaction *transaction,
 	record.facts.strategy = request->strategy;
 	record.facts.created_by = request->created_by;
 	record.facts.flow = request->flow;
+	record.facts.flow_choice = request->flow_choice;
+	record.facts.needs_approval = request->needs_approval;
+	record.facts.wanted_digest = request->wanted_digest;
 	record.facts.token = request->token;
 	record.facts.created_ms = request->now_ms;
 	r = deployment_put(transaction, &record, err);
@@ -292,6 +300,13 @@ struct span application_running_commit(const struct store_view *view, struct spa
 					application_facts(object)->succeeded))
 		      : NULL;
 	return last ? deployment_facts(last)->commit : SPAN("");
+}
+
+bool application_has_live_state(const struct store_view *view, struct span application)
+{
+	const struct store_object *object = store_get(view, &application_kind, application);
+
+	return object && application_facts(object)->has_service;
 }
 
 enum application_sync application_find_sync(const struct store_view *view, struct span application)

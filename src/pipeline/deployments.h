@@ -23,9 +23,14 @@ struct deployment_request {
 	 * without Git, and with the triggers ROLLBACK and OUT_OF_SYNC, those of its last deployment that succeeded. */
 	const struct json *files;
 	struct span application_file;
-	struct span commit, message; /* ""; the message's subject chooses the strategy */
-	struct span flow;            /* ID of the flow that orders it; "" */
-	struct span created_by;      /* user; "" */
+	struct span commit, message;      /* ""; the message's subject chooses the strategy */
+	struct span flow;                 /* ID of the flow that orders it; "" */
+	struct span approved_by;          /* in the flow; "" */
+	struct span wanted_digest;        /* refuse to carry out another plan; "" */
+	bool needs_approval;              /* of the flow: the first stage of the plan */
+	enum deployment_flow flow_choice; /* whether it starts a flow itself */
+	const struct json *flow_files;    /* of applications in that flow, see source.h; NULL */
+	struct span created_by;           /* user; "" */
 	struct span region, target,
 		role;          /* target "": this server; role "": none. Without files: as before */
 	struct span token;     /* the same token answers with the same deployment; "" */
@@ -64,6 +69,8 @@ int application_delete_step(struct store_transaction *transaction, struct span a
 
 /* As the live state says (live.h); a state that was compared with an earlier deployment is UNKNOWN. */
 enum application_sync application_find_sync(const struct store_view *view, struct span application);
+/* Whether its kind has a state that application_find_sync() observes. */
+bool application_has_live_state(const struct store_view *view, struct span application);
 /* Commit of the last successful deployment; "" if there is none. */
 struct span application_running_commit(const struct store_view *view, struct span application);
 

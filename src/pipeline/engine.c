@@ -64,8 +64,10 @@ static int put_pass(struct store_transaction *transaction, void *context, struct
 	if (r >= 0 && pass->must_write_source)
 		r = deployment_source_put(transaction, pass->deployment.key, &pass->source, err);
 	if (r >= 0 && pass->put_application)
-		r = application_put(transaction, pass->key, pass->application->api,
+		r = application_put(transaction, pass->key, pass->application_api,
 			&pass->application_facts, pass->application->revision, err);
+	if (r >= 0 && pass->post_sync)
+		r = pass->config->post_sync->create(transaction, pass->post_sync, err);
 	return r < 0 ? r : put_lines(transaction, pass, err);
 }
 
@@ -284,6 +286,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	if (!pass.application)
 		return 0;
 	pass.application_facts = *application_facts(pass.application);
+	pass.application_api = pass.application->api;
 	r = run_next(&pass, err);
 	/* A client has changed the deployment meanwhile, or the claim has moved: once more from the start. */
 	if (r == -ESTALE) {

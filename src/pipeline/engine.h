@@ -14,7 +14,9 @@
 #include "delivery/notice.h"
 #include "io/child.h"
 #include "io/http_client.h"
+#include "pipeline/post_sync.h"
 #include "pipeline/repositories.h"
+#include "pipeline/settings.h"
 
 #define ENGINE_CLAIM_PREFIX "application:"
 
@@ -26,6 +28,7 @@ struct engine_config {
 	struct aws_targets *targets;              /* remote; NULL: none */
 	const struct pipeline_settings *settings; /* outlives it; NULL: the defaults */
 	struct http_client *client;               /* of analyses; NULL: they get no metrics */
+	const struct post_sync *post_sync;        /* outlives it; NULL: there are no flows */
 	const struct child_operations *children;  /* of scripts; NULL: those of this machine */
 	struct repositories *repositories;        /* of applications from Git; NULL: none */
 	int (*find_role)(void *context, struct span account, struct span role,

@@ -8,6 +8,7 @@
 #define X(name) #name,
 static const char *const trigger_names[] = {DEPLOYMENT_TRIGGERS(X)};
 static const char *const order_names[] = {DEPLOYMENT_ORDERS(X)};
+static const char *const flow_names[] = {DEPLOYMENT_FLOWS(X)};
 #undef X
 #define X(name, terminal) #name,
 static const char *const state_names[] = {DEPLOYMENT_STATES(X)};
@@ -77,6 +78,10 @@ static const struct fact_row application_rows[] = {
 	FACT(FACT_TEXT, application_facts, current, "current"),
 	FACT(FACT_TEXT, application_facts, succeeded, "succeeded"),
 	FACT(FACT_FLAG, application_facts, is_deleting, "deleting"),
+	FACT(FACT_TEXT, application_facts, kind, "kind"),
+	FACT(FACT_FLAG, application_facts, is_off_flow, "offFlow"),
+	FACT(FACT_FLAG, application_facts, is_on_chain, "onChain"),
+	FACT(FACT_FLAG, application_facts, has_service, "service"),
 	FACT(FACT_NUMBER, application_facts, deployment_count, "deployments"),
 	FACT(FACT_NUMBER, application_facts, created_ms, "created"),
 	FACT(FACT_NUMBER, application_facts, updated_ms, "updated"),
@@ -99,6 +104,12 @@ static const struct fact_row deployment_rows[] = {
 	FACT(FACT_TEXT, deployment_facts, role, "role"),
 	FACT(FACT_TEXT, deployment_facts, commit, "commit"),
 	FACT(FACT_TEXT, deployment_facts, flow, "flow"),
+	FACT_NAMED(deployment_facts, flow_choice, "flowChoice", flow_names),
+	FACT(FACT_FLAG, deployment_facts, starts_flow, "startsFlow"),
+	FACT(FACT_FLAG, deployment_facts, needs_approval, "needsApproval"),
+	FACT(FACT_TEXT, deployment_facts, digest, "digest"),
+	FACT(FACT_TEXT, deployment_facts, wanted_digest, "wantedDigest"),
+	FACT(FACT_FLAG, deployment_facts, is_stale, "stale"),
 	FACT(FACT_TEXT, deployment_facts, token, "token"),
 	FACT(FACT_NUMBER, deployment_facts, created_ms, "created"),
 	FACT(FACT_NUMBER, deployment_facts, started_ms, "started"),

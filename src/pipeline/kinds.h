@@ -39,6 +39,11 @@ struct application_facts {
 	struct span current;   /* deployment that runs; "" */
 	struct span succeeded; /* the last one that succeeded; "" */
 	bool is_deleting;
+	/* Of the file that was deployed last: */
+	struct span kind;         /* "ECSApp"; "": not deployed yet */
+	bool is_off_flow;         /* flows do not deploy it */
+	bool is_on_chain;         /* chains may deploy it */
+	bool has_service;         /* and with it a live state */
 	int64_t deployment_count; /* ever */
 	int64_t created_ms, updated_ms;
 };
@@ -99,6 +104,18 @@ enum deployment_order {
 #undef X
 };
 
+/* Whether a deployment starts the flow of its application file. */
+#define DEPLOYMENT_FLOWS(X)                                                                        \
+	X(AUTOMATIC) /* as the file's conditions say */                                            \
+	X(ON)                                                                                      \
+	X(OFF)
+
+enum deployment_flow {
+#define X(name) DEPLOYMENT_FLOW_##name,
+	DEPLOYMENT_FLOWS(X)
+#undef X
+};
+
 struct deployment_facts {
 	struct span application; /* "ACCOUNT/NAME" */
 	struct span id;
@@ -110,8 +127,15 @@ struct deployment_facts {
 	struct span created_by;           /* user */
 	struct span region, target, role; /* where; target "" is this server, role "" is none */
 	struct span commit;               /* "" */
-	struct span flow;                 /* "" */
-	struct span token;                /* of the request; "" */
+	struct span flow;                 /* that orders it; "" */
+	enum deployment_flow flow_choice;
+	bool starts_flow;    /* the flow with the ID of the deployment */
+	bool needs_approval; /* of its flow */
+	/* Of the plan with everything that it was made from, 64 hex digits; and the one that was approved: another plan is not
+	 * carried out. "" */
+	struct span digest, wanted_digest;
+	bool is_stale;                            /* ended because the plan is another one */
+	struct span token;                        /* of the request; "" */
 	int64_t created_ms, started_ms, ended_ms; /* 0: not yet */
 	bool must_fetch;                          /* its files are read from Git first */
 	bool is_planned;

@@ -50,7 +50,9 @@ struct deployment_pass {
 	bool must_write_source;
 	struct application_facts application_facts; /* to write, if put_application */
 	bool put_application;
-	int64_t again_ms; /* wall time of the next pass; 0: when something changes */
+	struct span application_api; /* of it */
+	void *post_sync;             /* of post_sync_prepare(), to be created with the plan; NULL */
+	int64_t again_ms;            /* wall time of the next pass; 0: when something changes */
 };
 
 struct pass_line {

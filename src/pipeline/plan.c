@@ -223,6 +223,8 @@ static void add_stages(struct planner *planner)
 	const struct application *application = planner->input->application;
 	const struct stage *stages = application_stages(application);
 
+	if (planner->input->needs_approval)
+		add_stage(planner, STAGE_WAIT_APPROVAL, NULL);
 	if (planner->plan->strategy == PLAN_QUICK_SYNC)
 		add_stage(planner, STAGE_ECS_SYNC, NULL);
 	for (size_t i = 0; i < application->stages.count; i++) {
@@ -231,6 +233,8 @@ static void add_stages(struct planner *planner)
 	}
 	if (planner->plan->strategy == PLAN_PIPELINE && planner->canary > 0)
 		warn(planner, "no ECS_CANARY_CLEAN follows the canary; it is deleted at the end");
+	if (planner->input->starts_flow)
+		add_stage(planner, STAGE_POST_SYNC, NULL);
 	if (application->auto_rollback)
 		add_stage(planner, STAGE_ROLLBACK, NULL)->is_hidden = true;
 }

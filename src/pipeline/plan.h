@@ -32,6 +32,8 @@ struct plan_input {
 	const struct live_service *live;
 	enum plan_strategy forced;
 	struct span commit_message; /* its subject is compared; "": none */
+	bool needs_approval;        /* of the flow that deploys it, before the first stage */
+	bool starts_flow;
 };
 
 struct plan_stage {

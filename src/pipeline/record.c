@@ -69,6 +69,7 @@ int deployment_read(const struct store_object *object, struct arena *arena,
 	record.summary = text_of(document, "summary");
 	record.reason = text_of(document, "reason");
 	record.message = text_of(document, "message");
+	record.approved_by = text_of(document, "approvedBy");
 	record.changes = json_get(document, "changes");
 	record.warnings = json_get(document, "warnings");
 	stages = json_get(document, "stages");
@@ -149,6 +150,7 @@ static struct json *write_document(const struct deployment_record *record, struc
 	set_text(arena, document, "summary", record->summary);
 	set_text(arena, document, "reason", record->reason);
 	set_text(arena, document, "message", record->message);
+	set_text(arena, document, "approvedBy", record->approved_by);
 	json_set(arena, document, "changes", record->changes);
 	json_set(arena, document, "warnings", record->warnings);
 	for (size_t i = 0; i < record->stage_count; i++)
@@ -188,6 +190,9 @@ struct json *deployment_document(const struct deployment_record *record, struct 
 	set_text(arena, document, "createdBy", facts->created_by);
 	set_text(arena, document, "region", facts->region);
 	set_text(arena, document, "target", facts->target);
+	set_text(arena, document, "flow", facts->flow);
+	if (facts->starts_flow)
+		json_set_string(arena, document, "startsFlow", facts->id);
 	if (facts->order != DEPLOYMENT_ORDER_NONE)
 		json_set_bool(arena, document, "cancelRequested", true);
 	set_time(arena, document, "createdAt", facts->created_ms);

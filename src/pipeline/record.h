@@ -27,6 +27,7 @@ struct deployment_record {
 	struct span summary;         /* why this strategy; "" before the plan */
 	struct span reason;          /* of a failure; "" */
 	struct span message;         /* of the commit; "" */
+	struct span approved_by;     /* in its flow; "" */
 	const struct json *changes;  /* [{"path", "before", "after"}]; NULL */
 	const struct json *warnings; /* texts; NULL */
 	struct stage_record *stages;

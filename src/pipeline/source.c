@@ -16,6 +16,7 @@ int deployment_source_read(const struct store_view *view, struct span deployment
 		return r;
 	ret_source->files = json_get(document, "files");
 	ret_source->application_file = json_get_text(document, "applicationFile");
+	ret_source->flow_files = json_get(document, "flowFiles");
 	ret_source->before = json_get(document, "before");
 	ret_source->changed = json_get(document, "changed");
 	if (!json_is(ret_source->files, JSON_OBJECT) || !ret_source->application_file.data)
@@ -32,6 +33,7 @@ int deployment_source_put(struct store_transaction *transaction, struct span dep
 
 	json_set(arena, document, "files", source->files);
 	json_set_string(arena, document, "applicationFile", source->application_file);
+	json_set(arena, document, "flowFiles", source->flow_files);
 	json_set(arena, document, "before", source->before);
 	json_set(arena, document, "changed", source->changed);
 	return store_put(transaction, &deployment_source_kind, deployment,

@@ -10,6 +10,8 @@ struct deployment_source {
 	struct span application_file;
 	const struct json *before;  /* see observed.h; NULL: not planned yet */
 	const struct json *changed; /* paths, for skipOn; NULL: not known */
+	/* Of applications in the graph of the flow, by name: {"files", "applicationFile"}. NULL: none. */
+	const struct json *flow_files;
 };
 
 /* -ENOENT: the deployment has none. */

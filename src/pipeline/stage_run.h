@@ -84,6 +84,10 @@ const char *const *stage_environment(const struct deployment_pass *pass, bool is
 const struct stage *stage_find_configured(const struct deployment_pass *pass,
 	const struct stage_record *stage);
 
+/* post_sync.c */
+int stage_run_post_sync(struct deployment_pass *pass, struct stage_record *stage,
+	const struct stage_options *options, struct stage_step *ret_step, struct err *err);
+
 /* stages_wait.c */
 int stage_run_wait(struct deployment_pass *pass, struct stage_record *stage,
 	const struct stage_options *options, struct stage_step *ret_step, struct err *err);

@@ -13,6 +13,7 @@ static const stage_function functions[STAGE_KIND_COUNT] = {
 	[STAGE_ANALYSIS] = stage_run_analysis,
 	[STAGE_WAIT] = stage_run_wait,
 	[STAGE_WAIT_APPROVAL] = stage_run_approval,
+	[STAGE_POST_SYNC] = stage_run_post_sync,
 };
 
 stage_function stage_function_of(enum stage_kind kind)

@@ -2,6 +2,7 @@
 #include "pipeline/steps.h"
 
 #include "base/memory.h"
+#include "delivery/approval.h"
 #include "pipeline/difference.h"
 #include "pipeline/stage_run.h"
 #include "pipeline/trigger.h"
@@ -102,6 +103,17 @@ static const struct json *write_warnings(const struct deployment_pass *pass,
 	return list;
 }
 
+/* Of the stages that the planner adds. */
+static struct span own_stage_id(enum stage_kind kind)
+{
+	switch (kind) {
+	case STAGE_ECS_SYNC: return SPAN("sync");
+	case STAGE_WAIT_APPROVAL: return SPAN("flow-approval");
+	case STAGE_POST_SYNC: return SPAN("post-sync");
+	default: return SPAN("rollback");
+	}
+}
+
 static void write_stages(struct deployment_pass *pass, const struct plan *plan)
 {
 	const struct plan_stage *planned = plan->stages.items;
@@ -116,9 +128,7 @@ static void write_stages(struct deployment_pass *pass, const struct plan *plan)
 
 		record->stages[i] = (struct stage_record){.kind = planned[i].kind,
 			.is_hidden = planned[i].is_hidden,
-			.id = stage                               ? stage->id
-			      : planned[i].kind == STAGE_ECS_SYNC ? SPAN("sync")
-								  : SPAN("rollback"),
+			.id = stage ? stage->id : own_stage_id(planned[i].kind),
 			.description = description.data ? description : SPAN(""),
 			.note = planned[i].note,
 			.reason = SPAN("")};
@@ -165,6 +175,75 @@ static struct span first_refused_stage(const struct deployment_pass *pass)
 	return SPAN_NONE;
 }
 
+/* Everything that an approval of the plan is about. */
+static struct span digest_plan(const struct deployment_pass *pass)
+{
+	const struct deployment_record *record = &pass->deployment;
+	_buffer_ struct buffer stages = {0};
+	char digest[APPROVAL_DIGEST_SIZE];
+
+	for (size_t i = 0; i < record->stage_count; i++)
+		buffer_format(&stages, "%s %.*s\n", stage_kind_name(record->stages[i].kind),
+			SPAN_ARGS(record->stages[i].id));
+	{
+		const struct span texts[] = {record->facts.commit, pass->source.application_file,
+			json_to_text(pass->source.files, pass->arena),
+			json_to_text(record->changes, pass->arena), buffer_span(&stages)};
+
+		approval_digest(texts, LENGTH(texts), digest);
+	}
+	return arena_copy_span(pass->arena, span_of(digest));
+}
+
+/* Facts about the application for those that do not read its file. */
+static void note_application(struct deployment_pass *pass)
+{
+	const struct application *application = pass->bundle.application;
+	const struct field_pair *labels = application->labels.items;
+	struct json *document = json_new_object(pass->arena), *pairs = json_new_object(pass->arena);
+
+	for (size_t i = 0; i < application->labels.count; i++)
+		json_set_string(pass->arena, pairs,
+			arena_copy(pass->arena, labels[i].name.data, labels[i].name.length),
+			labels[i].value);
+	json_set(pass->arena, document, "labels", pairs);
+	pass->application_facts.kind = application->kind;
+	pass->application_facts.is_off_flow = !application->trigger.on_flow;
+	pass->application_facts.is_on_chain = application->trigger.on_chain;
+	pass->application_facts.has_service = pass->bundle.has_service;
+	pass->application_api = json_to_text(document, pass->arena);
+	pass->put_application = true;
+}
+
+/* The flow that the deployment starts, or that has ordered it. */
+static int plan_flows(struct deployment_pass *pass, struct err *err)
+{
+	struct deployment_record *record = &pass->deployment;
+	int r = post_sync_is_wanted(pass) ? post_sync_prepare(pass, err) : 0;
+
+	if (r == -EINVAL)
+		return steps_refuse(pass, arena_copy_span(pass->arena, span_of(err->message)), err);
+	if (r < 0)
+		return r;
+	if (record->facts.flow_choice == DEPLOYMENT_FLOW_ON && !pass->bundle.application->flow)
+		return steps_refuse(pass, SPAN("the application file has no spec.postSync.flow"),
+			err);
+	record->facts.digest = digest_plan(pass);
+	if (record->facts.wanted_digest.length > 0 &&
+		!span_equal(record->facts.wanted_digest, record->facts.digest)) {
+		record->facts.is_stale = true;
+		return steps_refuse(pass, SPAN("the plan is not the one that was approved"), err);
+	}
+	if (record->facts.needs_approval && record->facts.trigger != DEPLOYMENT_TRIGGER_PLAN) {
+		stage_set_state(&record->stages[0], PIPELINE_STAGE_RUNNING, pass->now_ms);
+		stage_set_state(&record->stages[0], PIPELINE_STAGE_SUCCESS, pass->now_ms);
+		record->stages[0].reason =
+			arena_format(pass->arena, "approved by %.*s in flow %.*s",
+				SPAN_ARGS(record->approved_by), SPAN_ARGS(record->facts.flow));
+	}
+	return 0;
+}
+
 static int plan(struct deployment_pass *pass, struct err *err)
 {
 	struct deployment_record *record = &pass->deployment;
@@ -174,7 +253,9 @@ static int plan(struct deployment_pass *pass, struct err *err)
 		.service = pass->bundle.has_service ? &pass->bundle.service : NULL,
 		.live = &live,
 		.forced = record->facts.strategy,
-		.commit_message = record->message};
+		.commit_message = record->message,
+		.needs_approval = record->facts.needs_approval,
+		.starts_flow = post_sync_is_wanted(pass)};
 	struct plan made;
 	int r = observed_read_before(pass, &pass->source.before, err);
 
@@ -204,8 +285,13 @@ static int plan(struct deployment_pass *pass, struct err *err)
 	pass_log(pass, SPAN(""), "planned %s: %.*s",
 		made.strategy == PLAN_PIPELINE ? "the pipeline" : "quick sync",
 		SPAN_ARGS(made.reason));
+	if (record->facts.trigger != DEPLOYMENT_TRIGGER_PLAN)
+		note_application(pass);
 	if (made.refusal.data)
 		return steps_refuse(pass, made.refusal, err);
+	r = plan_flows(pass, err);
+	if (r < 0 || pipeline_deployment_is_terminal(record->facts.state))
+		return r;
 	if (record->facts.trigger == DEPLOYMENT_TRIGGER_PLAN) {
 		deployment_set_state(record, PIPELINE_DEPLOYMENT_RUNNING, pass->now_ms);
 		end(pass, PIPELINE_DEPLOYMENT_SUCCESS, SPAN(""));

@@ -3,6 +3,7 @@
 
 #include "aws/targets.h"
 #include "base/memory.h"
+#include "flow/controller.h"
 #include "io/child.h"
 #include "pipeline/api.h"
 #include "pipeline/engine.h"
@@ -76,6 +77,7 @@ int applications_open(struct server *server, struct err *err)
 		.dispatcher = server->dispatcher,
 		.targets = server->targets,
 		.settings = &server->config->pipelines,
+		.post_sync = &flow_post_sync,
 		.find_role = find_role,
 		.find_role_context = server,
 		.report = server_report_controller,

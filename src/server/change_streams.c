@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "delivery/stream.h"
 #include "environment/api/operations.h"
+#include "flow/api.h"
 #include "pipeline/api.h"
 #include "server/components.h"
 #include "server/streams.h"
@@ -136,6 +137,7 @@ void change_streams_register(struct server *server)
 	add_operations(server, environment_streams, environment_stream_count,
 		&server->environments);
 	add_operations(server, pipeline_streams, pipeline_stream_count, &server->applications);
+	add_operations(server, flow_streams, flow_stream_count, &server->flow_streams);
 }
 
 int change_streams_open(struct server *server, struct err *err)

@@ -22,6 +22,7 @@
 #include "ecs/task/task_controller.h"
 #include "elb/elb.h"
 #include "environment/model/context.h"
+#include "flow/api.h"
 #include "io/dns_server.h"
 #include "io/http_server.h"
 #include "pipeline/api.h"
@@ -102,6 +103,8 @@ struct server {
 	struct controller *resync; /* of those that are out of sync; NULL: not yet */
 	struct repositories *repositories; /* clones; NULL: not yet */
 	char *repository_folder;
+	struct flow_controller *flows; /* NULL: not yet */
+	struct flow_stream_context flow_streams;
 	struct pipeline_context applications;
 	struct notice_sender *webhooks; /* NULL: not yet */
 	struct traffic *traffic;        /* see traffic.c; NULL: not yet, or not any more */
@@ -117,7 +120,7 @@ struct server {
 };
 
 /* Objects that clients create: the kinds of all services. */
-#define SERVER_KIND_TABLES 5
+#define SERVER_KIND_TABLES 6
 struct server_kind_table {
 	const struct store_kind *const *kinds;
 	const size_t *count;
@@ -182,6 +185,10 @@ int environments_open(struct server *server, struct err *err);
 void environments_close(struct server *server);
 void environments_write_metrics(struct server *server, struct buffer *out);
 
+/* flows.c */
+void flows_register(struct server *server);             /* before rest_register */
+int flows_open(struct server *server, struct err *err); /* before applications_open */
+void flows_close(struct server *server);                /* after applications_close */
 /* applications.c */
 void applications_register(struct server *server);             /* before rest_register */
 int applications_open(struct server *server, struct err *err); /* after environments_open */

@@ -15,6 +15,7 @@
 #include "ecs/service/service_controller.h"
 #include "ecs/task/task_retention.h"
 #include "ecs/task/task_traffic.h"
+#include "flow/kinds.h"
 #include "pipeline/kinds.h"
 #include "server/components.h"
 
@@ -87,6 +88,7 @@ const struct server_kind_table server_kind_tables[SERVER_KIND_TABLES] = {
 	{elb_kinds, &elb_kind_count},
 	{daemon_kinds, &daemon_kind_count},
 	{pipeline_kinds, &pipeline_kind_count},
+	{flow_kinds, &flow_kind_count},
 };
 
 static void report_store(void *context, const char *message)
@@ -280,6 +282,7 @@ static int open_parts(struct server *server, struct err *err)
 	aws_dispatcher_register(server->dispatcher, &sts_service, NULL);
 	environments_register(server);
 	applications_register(server);
+	flows_register(server);
 	keys_register(server);
 	dns_register(server);
 	traffic_register(server);
@@ -299,6 +302,8 @@ static int open_parts(struct server *server, struct err *err)
 		code = traffic_open(server, err);
 	if (code == 0)
 		code = environments_open(server, err);
+	if (code == 0)
+		code = flows_open(server, err);
 	if (code == 0)
 		code = applications_open(server, err);
 	if (code == 0)
@@ -348,6 +353,7 @@ void server_close(struct server *server)
 	dns_close(server);
 	releases_close(server);
 	applications_close(server);
+	flows_close(server);
 	environments_close(server);
 	for (size_t i = server->controller_count; i > 0; i--)
 		controller_stop(server->controllers[i - 1]);

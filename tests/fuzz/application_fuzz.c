@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "flow/config.h"
 #include "pipeline/application.h"
 #include "pipeline/definition.h"
+#include "pipeline/flow_config.h"
 
 #define CHECK(condition)                                                                           \
 	do {                                                                                       \
@@ -44,13 +44,12 @@ static void check_flow(const struct application *application, struct arena *aren
 		{{"2", 1}, {"b", 1}, {"ECSApp", 6}, NULL, true, false},
 		{{"3", 1}, {"c", 1}, {"LambdaApp", 9}, NULL, false, true},
 	};
-	struct flow_config *config = NULL;
+	const struct flow_config *config = application->flow;
 	struct flow_plan plan;
 	struct err err = {0};
-	int code = flow_config_read(SPAN("f"), application->post_sync, application->name, arena,
-		&config, &err);
+	int code = 0;
 
-	if (code >= 0 && config) {
+	if (config) {
 		CHECK(config->is_chain ? config->blocks.count > 0 : config->nodes.count > 0);
 		flow_config_conditions_hold(config, SPAN("Release"));
 		code = flow_config_resolve(config, applications, 3, SPAN("1"), arena, &plan, &err);

@@ -16,12 +16,14 @@
 	WORD_(ApplicationLiveService) WORD_(ApplicationLiveState) WORD_(ApplicationLiveTask) \
 	WORD_(ApplicationLiveTaskSet) WORD_(ApplicationLogLine) WORD_(ApplicationRepository) \
 	WORD_(ApplicationStage) WORD_(ApplicationStageDetails) WORD_(ApplicationStageState) \
-	WORD_(ApproveApplicationStage) WORD_(ApproveApplicationStageRequest) WORD_(AssignPublicIp) \
-	WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(CANCELLED) WORD_(Canary) \
+	WORD_(ApproveApplicationStage) WORD_(ApproveApplicationStageRequest) \
+	WORD_(ApproveFlowNode) WORD_(ApproveFlowNodeRequest) WORD_(AssignPublicIp) \
+	WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(BLOCKED) WORD_(CANCELLED) WORD_(Canary) \
 	WORD_(CanaryProgress) WORD_(CanaryStatus) WORD_(CancelApplicationDeployment) \
-	WORD_(CancelApplicationDeploymentRequest) WORD_(Counts) WORD_(CreateEnvironment) \
-	WORD_(CreateEnvironmentRequest) WORD_(CreateEnvironmentResponse) WORD_(CreateKey) \
-	WORD_(CreateKeyRequest) WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
+	WORD_(CancelApplicationDeploymentRequest) WORD_(CancelFlow) WORD_(CancelFlowRequest) \
+	WORD_(Counts) WORD_(CreateEnvironment) WORD_(CreateEnvironmentRequest) \
+	WORD_(CreateEnvironmentResponse) WORD_(CreateKey) WORD_(CreateKeyRequest) \
+	WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
 	WORD_(DeleteApplication) WORD_(DeleteApplicationRequest) WORD_(DeleteApplicationResponse) \
 	WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) WORD_(DeleteEnvironmentResponse) \
 	WORD_(DeleteKey) WORD_(DeleteKeyRequest) WORD_(DeleteKeyResponse) WORD_(DeleteRepository) \
@@ -35,74 +37,82 @@
 	WORD_(EndCommandInputResponse) WORD_(EntityVersionTooOldException) WORD_(Environment) \
 	WORD_(EnvironmentHealth) WORD_(EnvironmentStatus) WORD_(EnvironmentSummary) \
 	WORD_(EnvironmentType) WORD_(EnvironmentVersion) WORD_(ExecuteCommand) \
-	WORD_(ExecuteCommandRequest) WORD_(FAILURE) WORD_(FailedInstance) WORD_(GetApplication) \
+	WORD_(ExecuteCommandRequest) WORD_(FAILURE) WORD_(FailedInstance) WORD_(Flow) \
+	WORD_(FlowApplication) WORD_(FlowApproval) WORD_(FlowDescription) WORD_(FlowNode) \
+	WORD_(FlowNodeState) WORD_(FlowPlan) WORD_(FlowState) WORD_(GetApplication) \
 	WORD_(GetApplicationDeployment) WORD_(GetApplicationDeploymentLog) \
 	WORD_(GetApplicationDeploymentLogRequest) WORD_(GetApplicationDeploymentLogResponse) \
 	WORD_(GetApplicationDeploymentRequest) WORD_(GetApplicationRequest) \
 	WORD_(GetApplicationState) WORD_(GetApplicationStateRequest) WORD_(GetDeployment) \
 	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
-	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetInstance) \
-	WORD_(GetInstanceRequest) WORD_(GetTaskLogs) WORD_(GetTaskLogsRequest) \
-	WORD_(INVALID_CONFIG) WORD_(Instance) WORD_(InstanceGroup) WORD_(InternalServiceException) \
-	WORD_(InvalidParameterException) WORD_(Key) WORD_(LimitExceededException) \
-	WORD_(ListApplicationDeployments) WORD_(ListApplicationDeploymentsRequest) \
-	WORD_(ListApplicationDeploymentsResponse) WORD_(ListApplications) \
-	WORD_(ListApplicationsRequest) WORD_(ListApplicationsResponse) WORD_(ListDeployments) \
-	WORD_(ListDeploymentsByStatus) WORD_(ListDeploymentsByStatusRequest) \
-	WORD_(ListDeploymentsByStatusResponse) WORD_(ListDeploymentsRequest) \
-	WORD_(ListDeploymentsResponse) WORD_(ListEnvironmentVersions) \
-	WORD_(ListEnvironmentVersionsRequest) WORD_(ListEnvironmentVersionsResponse) \
-	WORD_(ListEnvironments) WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) \
-	WORD_(ListInstances) WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) \
-	WORD_(ListKeys) WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListRepositories) \
+	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetFlow) \
+	WORD_(GetFlowRequest) WORD_(GetInstance) WORD_(GetInstanceRequest) WORD_(GetTaskLogs) \
+	WORD_(GetTaskLogsRequest) WORD_(INVALID_CONFIG) WORD_(Instance) WORD_(InstanceGroup) \
+	WORD_(InternalServiceException) WORD_(InvalidParameterException) WORD_(Key) \
+	WORD_(LimitExceededException) WORD_(ListApplicationDeployments) \
+	WORD_(ListApplicationDeploymentsRequest) WORD_(ListApplicationDeploymentsResponse) \
+	WORD_(ListApplications) WORD_(ListApplicationsRequest) WORD_(ListApplicationsResponse) \
+	WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
+	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
+	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
+	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
+	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
+	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListFlows) \
+	WORD_(ListFlowsRequest) WORD_(ListFlowsResponse) WORD_(ListInstances) \
+	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListKeys) \
+	WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListRepositories) \
 	WORD_(ListRepositoriesRequest) WORD_(ListRepositoriesResponse) WORD_(ListTasks) \
 	WORD_(ListTasksRequest) WORD_(ListTasksResponse) WORD_(LoadBalancer) WORD_(MISSING) \
 	WORD_(NOT_STARTED) WORD_(NetworkConfiguration) WORD_(OnFailure) WORD_(PENDING) \
 	WORD_(PIPELINE) WORD_(PlanStrategy) WORD_(PollRepository) WORD_(PollRepositoryRequest) \
 	WORD_(PostEcsEvents) WORD_(PostEcsEventsRequest) WORD_(PostEcsEventsResponse) \
-	WORD_(QUICK_SYNC) WORD_(ROLLING_BACK) WORD_(RUNNING) WORD_(RejectApplicationStage) \
-	WORD_(Repository) WORD_(RepositoryProblem) WORD_(RequestedStatus) \
-	WORD_(ResizeCommandTerminal) WORD_(ResizeCommandTerminalRequest) \
-	WORD_(ResizeCommandTerminalResponse) WORD_(ResourceExistsException) \
-	WORD_(ResourceInUseException) WORD_(ResourceNotFoundException) WORD_(RollbackDeployment) \
-	WORD_(RollbackDeploymentRequest) WORD_(RollbackDeploymentResponse) WORD_(Run) \
-	WORD_(RunStatus) WORD_(SKIPPED) WORD_(SUCCESS) WORD_(ScheduleState) \
-	WORD_(SendCommandInput) WORD_(SendCommandInputRequest) WORD_(SendCommandInputResponse) \
-	WORD_(Service) WORD_(ServiceUnavailableException) WORD_(SkipApplicationStage) \
-	WORD_(SkipApplicationStageRequest) WORD_(StartDeployment) WORD_(StartDeploymentRequest) \
-	WORD_(StartDeploymentResponse) WORD_(StopDeployment) WORD_(StopDeploymentRequest) \
-	WORD_(StopDeploymentResponse) WORD_(StreamDeployments) WORD_(StreamDeploymentsRequest) \
-	WORD_(StreamInstances) WORD_(StreamInstancesRequest) WORD_(StreamResponse) \
-	WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(SyncApplication) \
-	WORD_(SyncApplicationRequest) WORD_(SyncApplicationResponse) WORD_(Task) \
-	WORD_(TaskDefinitionState) WORD_(TaskHealth) WORD_(TaskNotReachableException) \
-	WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
-	WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) WORD_(UNDEPLOYABLE) \
-	WORD_(UNKNOWN) WORD_(UnsupportedFeatureException) WORD_(UpdateEnvironment) \
-	WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) WORD_(VALID) \
-	WORD_(VersionConflictException) WORD_(accepted) WORD_(accessKeyId) WORD_(account) \
-	WORD_(active) WORD_(activeCount) WORD_(activeDeployment) WORD_(activeVersion) \
-	WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(all) WORD_(application) \
-	WORD_(applicationFile) WORD_(applications) WORD_(approvers) WORD_(approves) \
-	WORD_(assignPublicIp) WORD_(at) WORD_(attempts) WORD_(attribute) WORD_(attributes) \
-	WORD_(autoscaling) WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) \
-	WORD_(baking) WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(branch) \
-	WORD_(bytesIn) WORD_(bytesOut) WORD_(canary) WORD_(cancelRequested) WORD_(canceled) \
+	WORD_(QUEUED) WORD_(QUICK_SYNC) WORD_(ROLLING_BACK) WORD_(RUNNING) \
+	WORD_(RejectApplicationStage) WORD_(RejectFlowNode) WORD_(Repository) \
+	WORD_(RepositoryProblem) WORD_(RequestedStatus) WORD_(ResizeCommandTerminal) \
+	WORD_(ResizeCommandTerminalRequest) WORD_(ResizeCommandTerminalResponse) \
+	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
+	WORD_(ResourceNotFoundException) WORD_(RetryFlow) WORD_(RetryFlowRequest) \
+	WORD_(RollbackDeployment) WORD_(RollbackDeploymentRequest) \
+	WORD_(RollbackDeploymentResponse) WORD_(Run) WORD_(RunStatus) WORD_(SKIPPED) \
+	WORD_(SUCCESS) WORD_(ScheduleState) WORD_(SendCommandInput) WORD_(SendCommandInputRequest) \
+	WORD_(SendCommandInputResponse) WORD_(Service) WORD_(ServiceUnavailableException) \
+	WORD_(SkipApplicationStage) WORD_(SkipApplicationStageRequest) WORD_(StartDeployment) \
+	WORD_(StartDeploymentRequest) WORD_(StartDeploymentResponse) WORD_(StopDeployment) \
+	WORD_(StopDeploymentRequest) WORD_(StopDeploymentResponse) WORD_(StreamDeployments) \
+	WORD_(StreamDeploymentsRequest) WORD_(StreamFlowNodes) WORD_(StreamFlowNodesRequest) \
+	WORD_(StreamFlows) WORD_(StreamFlowsRequest) WORD_(StreamInstances) \
+	WORD_(StreamInstancesRequest) WORD_(StreamResponse) WORD_(StreamTasks) \
+	WORD_(StreamTasksRequest) WORD_(SyncApplication) WORD_(SyncApplicationRequest) \
+	WORD_(SyncApplicationResponse) WORD_(Task) WORD_(TaskDefinitionState) WORD_(TaskHealth) \
+	WORD_(TaskNotReachableException) WORD_(ThrottlingException) WORD_(TrafficCounters) \
+	WORD_(TrafficGroup) WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) \
+	WORD_(UNDEPLOYABLE) WORD_(UNKNOWN) WORD_(UnsupportedFeatureException) \
+	WORD_(UpdateEnvironment) WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
+	WORD_(VALID) WORD_(VersionConflictException) WORD_(WAITING_APPROVAL) WORD_(accepted) \
+	WORD_(accessKeyId) WORD_(account) WORD_(active) WORD_(activeCount) WORD_(activeDeployment) \
+	WORD_(activeVersion) WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(all) \
+	WORD_(application) WORD_(applicationFile) WORD_(applications) WORD_(approval) \
+	WORD_(approvedBy) WORD_(approvers) WORD_(approves) WORD_(assignPublicIp) WORD_(at) \
+	WORD_(attempts) WORD_(attribute) WORD_(attributes) WORD_(autoscaling) \
+	WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) WORD_(baking) \
+	WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(branch) WORD_(bytesIn) \
+	WORD_(bytesOut) WORD_(canary) WORD_(cancelRequested) WORD_(canceled) WORD_(cause) \
 	WORD_(changes) WORD_(checks) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) \
-	WORD_(command) WORD_(comment) WORD_(commit) WORD_(completed) WORD_(connectFailures) \
-	WORD_(connections) WORD_(container) WORD_(containerName) WORD_(containerPort) \
-	WORD_(content) WORD_(count) WORD_(counters) WORD_(counts) WORD_(createdAt) \
-	WORD_(createdBy) WORD_(current) WORD_(currentState) WORD_(cut) WORD_(datagramsIn) \
-	WORD_(datagramsOut) WORD_(deadlineAt) WORD_(deleting) WORD_(deployment) \
-	WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
-	WORD_(deployments) WORD_(description) WORD_(desired) WORD_(desiredCount) \
-	WORD_(desiredStatus) WORD_(details) WORD_(differences) WORD_(digest) WORD_(domain) \
-	WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
-	WORD_(environment) WORD_(environmentName) WORD_(environmentType) WORD_(environmentVersion) \
-	WORD_(environments) WORD_(error) WORD_(events) WORD_(evictions) WORD_(exitCode) \
-	WORD_(expected) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) WORD_(failures) \
-	WORD_(file) WORD_(files) WORD_(follow) WORD_(found) WORD_(group) WORD_(groups) \
-	WORD_(health) TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(hidden) WORD_(id) \
+	WORD_(command) WORD_(comment) WORD_(commit) WORD_(commitSource) WORD_(completed) \
+	WORD_(connectFailures) WORD_(connections) WORD_(container) WORD_(containerName) \
+	WORD_(containerPort) WORD_(content) WORD_(count) WORD_(counters) WORD_(counts) \
+	WORD_(createdAt) WORD_(createdBy) WORD_(current) WORD_(currentState) WORD_(cut) \
+	WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deadline) WORD_(deadlineAt) WORD_(deleting) \
+	WORD_(depends) WORD_(deployment) WORD_(deploymentConfiguration) WORD_(deploymentId) \
+	WORD_(deploymentType) WORD_(deployments) WORD_(description) WORD_(desired) \
+	WORD_(desiredCount) WORD_(desiredStatus) WORD_(detail) WORD_(details) WORD_(differences) \
+	WORD_(digest) WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) \
+	WORD_(entityVersion) WORD_(environment) WORD_(environmentName) WORD_(environmentType) \
+	WORD_(environmentVersion) WORD_(environments) WORD_(error) WORD_(events) WORD_(evictions) \
+	WORD_(exitCode) WORD_(expected) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) \
+	WORD_(failures) WORD_(file) WORD_(files) WORD_(flow) WORD_(flowApplications) WORD_(flows) \
+	WORD_(follow) WORD_(found) WORD_(group) WORD_(groups) WORD_(head) WORD_(health) \
+	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(hidden) WORD_(id) \
 	WORD_(idleEnds) WORD_(ignored) TEXT_(in_progress, "in-progress") \
 	WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) WORD_(input) WORD_(instance) \
 	WORD_(instanceArn) WORD_(instanceGroup) WORD_(instances) WORD_(intended) WORD_(keep) \
@@ -113,23 +123,26 @@
 	WORD_(maxOverPercent) WORD_(maxResults) WORD_(member) WORD_(message) \
 	WORD_(minHealthyPercent) WORD_(minimum) WORD_(missed) WORD_(missedRuns) WORD_(missing) \
 	WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) \
-	WORD_(nextRunAt) WORD_(nextToken) WORD_(note) WORD_(number) WORD_(observedAt) \
-	WORD_(onFailure) WORD_(outdated) WORD_(path) WORD_(pending) WORD_(pendingDeployment) \
-	WORD_(pendingTasks) WORD_(planOnly) WORD_(planned) WORD_(policy) WORD_(polledAt) \
-	WORD_(previousVersion) WORD_(priority) WORD_(problem) WORD_(problems) WORD_(processes) \
-	WORD_(protocol) WORD_(proved) WORD_(reason) WORD_(refused) WORD_(region) WORD_(registered) \
-	WORD_(replace) WORD_(replaceThenTerminate) WORD_(repositories) WORD_(repository) \
-	WORD_(requestId) WORD_(resets) WORD_(resourceId) WORD_(resourceType) WORD_(retries) \
-	WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(running) WORD_(runningTasks) \
-	WORD_(runs) WORD_(scale) WORD_(schedule) WORD_(scheduleState) WORD_(secretAccessKey) \
+	WORD_(nextRunAt) WORD_(nextToken) WORD_(node) WORD_(nodeCount) WORD_(nodes) WORD_(note) \
+	WORD_(number) WORD_(observedAt) WORD_(onFailure) WORD_(outdated) WORD_(path) \
+	WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(phase) WORD_(plan) \
+	WORD_(planOnly) WORD_(planned) WORD_(policy) WORD_(polledAt) WORD_(previousVersion) \
+	WORD_(priority) WORD_(problem) WORD_(problems) WORD_(processes) WORD_(protocol) \
+	WORD_(proved) WORD_(reason) WORD_(refused) WORD_(refusesRequester) WORD_(region) \
+	WORD_(registered) WORD_(replace) WORD_(replaceThenTerminate) WORD_(repositories) \
+	WORD_(repository) WORD_(requestId) WORD_(requester) WORD_(requiresApproval) WORD_(resets) \
+	WORD_(resourceId) WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) \
+	WORD_(routes) WORD_(rows) WORD_(run) WORD_(running) WORD_(runningTasks) WORD_(runs) \
+	WORD_(scale) WORD_(schedule) WORD_(scheduleState) WORD_(secretAccessKey) \
 	WORD_(securityGroups) WORD_(service) WORD_(serviceArn) WORD_(session) WORD_(settled) \
-	WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) WORD_(stage) WORD_(stages) \
-	WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) WORD_(state) \
-	WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
-	WORD_(stoppedReason) WORD_(strategy) WORD_(subnets) WORD_(succeeded) WORD_(summary) \
-	WORD_(sync) WORD_(tail) WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) \
-	WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(taskId) WORD_(taskSets) \
-	WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) WORD_(text) WORD_(time) \
+	WORD_(since) WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) WORD_(soakSeconds) \
+	WORD_(stage) WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) \
+	WORD_(startedBy) WORD_(startsFlow) WORD_(state) WORD_(status) WORD_(statusReason) \
+	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedReason) WORD_(strategy) \
+	WORD_(subject) WORD_(subnets) WORD_(succeeded) WORD_(summary) WORD_(sync) WORD_(tail) \
+	WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) \
+	WORD_(taskCount) WORD_(taskDefinition) WORD_(taskId) WORD_(taskSets) WORD_(tasks) \
+	WORD_(terminal) WORD_(terminateTasks) WORD_(text) WORD_(time) \
 	TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(traffic) WORD_(trigger) \
 	WORD_(truncated) WORD_(type) WORD_(unhealthy) WORD_(unreachable) \
@@ -147,57 +160,60 @@ enum {
 	S_ApplicationLiveState, S_ApplicationLiveTask, S_ApplicationLiveTaskSet,
 	S_ApplicationLogLine, S_ApplicationRepository, S_ApplicationStage,
 	S_ApplicationStageDetails, S_ApplicationStageState, S_ApproveApplicationStageRequest,
-	S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary, S_CanaryProgress,
-	S_CanaryStatus, S_CancelApplicationDeploymentRequest, S_Counts, S_CreateEnvironmentRequest,
-	S_CreateEnvironmentResponse, S_CreateKeyRequest, S_CreateKeyResponse,
-	S_DeleteApplicationRequest, S_DeleteApplicationResponse, S_DeleteEnvironmentRequest,
-	S_DeleteEnvironmentResponse, S_DeleteKeyRequest, S_DeleteKeyResponse,
-	S_DeleteRepositoryRequest, S_DeleteRepositoryResponse, S_Deployment,
+	S_ApproveFlowNodeRequest, S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary,
+	S_CanaryProgress, S_CanaryStatus, S_CancelApplicationDeploymentRequest, S_CancelFlowRequest,
+	S_Counts, S_CreateEnvironmentRequest, S_CreateEnvironmentResponse, S_CreateKeyRequest,
+	S_CreateKeyResponse, S_DeleteApplicationRequest, S_DeleteApplicationResponse,
+	S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse, S_DeleteKeyRequest,
+	S_DeleteKeyResponse, S_DeleteRepositoryRequest, S_DeleteRepositoryResponse, S_Deployment,
 	S_DeploymentConfiguration, S_DeploymentStatus, S_DeploymentSummary, S_DeploymentType,
 	S_DescribeDnsRequest, S_DescribeDnsResponse, S_DescribeTrafficRequest,
 	S_DescribeTrafficResponse, S_DiffChange, S_DiffCounts, S_DiffEnvironmentRequest,
 	S_DiffEnvironmentResponse, S_DiffItem, S_EcsEventFailure, S_EndCommandInputRequest,
 	S_EndCommandInputResponse, S_EntityVersionTooOldException, S_Environment,
 	S_EnvironmentHealth, S_EnvironmentStatus, S_EnvironmentSummary, S_EnvironmentType,
-	S_EnvironmentVersion, S_ExecuteCommandRequest, S_FailedInstance,
+	S_EnvironmentVersion, S_ExecuteCommandRequest, S_FailedInstance, S_Flow, S_FlowApplication,
+	S_FlowApproval, S_FlowDescription, S_FlowNode, S_FlowNodeState, S_FlowPlan, S_FlowState,
 	S_GetApplicationDeploymentLogRequest, S_GetApplicationDeploymentLogResponse,
 	S_GetApplicationDeploymentRequest, S_GetApplicationRequest, S_GetApplicationStateRequest,
 	S_GetDeploymentRequest, S_GetEnvironmentRequest, S_GetEnvironmentVersionRequest,
-	S_GetInstanceRequest, S_GetTaskLogsRequest, S_Instance, S_InstanceGroup,
+	S_GetFlowRequest, S_GetInstanceRequest, S_GetTaskLogsRequest, S_Instance, S_InstanceGroup,
 	S_InternalServiceException, S_InvalidParameterException, S_Key, S_LimitExceededException,
 	S_ListApplicationDeploymentsRequest, S_ListApplicationDeploymentsResponse,
 	S_ListApplicationsRequest, S_ListApplicationsResponse, S_ListDeploymentsByStatusRequest,
 	S_ListDeploymentsByStatusResponse, S_ListDeploymentsRequest, S_ListDeploymentsResponse,
 	S_ListEnvironmentVersionsRequest, S_ListEnvironmentVersionsResponse,
-	S_ListEnvironmentsRequest, S_ListEnvironmentsResponse, S_ListInstancesRequest,
-	S_ListInstancesResponse, S_ListKeysRequest, S_ListKeysResponse, S_ListRepositoriesRequest,
-	S_ListRepositoriesResponse, S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer,
-	S_NetworkConfiguration, S_OnFailure, S_PlanStrategy, S_PollRepositoryRequest,
-	S_PostEcsEventsRequest, S_PostEcsEventsResponse, S_Repository, S_RepositoryProblem,
-	S_RequestedStatus, S_ResizeCommandTerminalRequest, S_ResizeCommandTerminalResponse,
-	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
+	S_ListEnvironmentsRequest, S_ListEnvironmentsResponse, S_ListFlowsRequest,
+	S_ListFlowsResponse, S_ListInstancesRequest, S_ListInstancesResponse, S_ListKeysRequest,
+	S_ListKeysResponse, S_ListRepositoriesRequest, S_ListRepositoriesResponse,
+	S_ListTasksRequest, S_ListTasksResponse, S_LoadBalancer, S_NetworkConfiguration,
+	S_OnFailure, S_PlanStrategy, S_PollRepositoryRequest, S_PostEcsEventsRequest,
+	S_PostEcsEventsResponse, S_Repository, S_RepositoryProblem, S_RequestedStatus,
+	S_ResizeCommandTerminalRequest, S_ResizeCommandTerminalResponse, S_ResourceExistsException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_RetryFlowRequest,
 	S_RollbackDeploymentRequest, S_RollbackDeploymentResponse, S_Run, S_RunStatus,
 	S_ScheduleState, S_SendCommandInputRequest, S_SendCommandInputResponse,
 	S_ServiceUnavailableException, S_SkipApplicationStageRequest, S_StartDeploymentRequest,
 	S_StartDeploymentResponse, S_StopDeploymentRequest, S_StopDeploymentResponse,
-	S_StreamDeploymentsRequest, S_StreamInstancesRequest, S_StreamResponse,
-	S_StreamTasksRequest, S_SyncApplicationRequest, S_SyncApplicationResponse, S_Task,
-	S_TaskDefinitionState, S_TaskHealth, S_TaskNotReachableException, S_ThrottlingException,
-	S_TrafficCounters, S_TrafficGroup, S_TrafficListener, S_TrafficRoute, S_TrafficTarget,
-	S_UnsupportedFeatureException, S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse,
-	S_VersionConflictException, S_boolean, S_document, S_double, S_integer,
-	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
-	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
-	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
-	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Application,
-	S_list_of_ApplicationAnalysisCheck, S_list_of_ApplicationApproval,
-	S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
+	S_StreamDeploymentsRequest, S_StreamFlowNodesRequest, S_StreamFlowsRequest,
+	S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest, S_SyncApplicationRequest,
+	S_SyncApplicationResponse, S_Task, S_TaskDefinitionState, S_TaskHealth,
+	S_TaskNotReachableException, S_ThrottlingException, S_TrafficCounters, S_TrafficGroup,
+	S_TrafficListener, S_TrafficRoute, S_TrafficTarget, S_UnsupportedFeatureException,
+	S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse, S_VersionConflictException,
+	S_boolean, S_document, S_double, S_integer, S_integer_from_0_to_100,
+	S_integer_from_0_to_1000, S_integer_from_0_to_100000, S_integer_from_0_to_1000000,
+	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
+	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
+	S_integer_from_1_to_315360000, S_list_of_Application, S_list_of_ApplicationAnalysisCheck,
+	S_list_of_ApplicationApproval, S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
 	S_list_of_ApplicationDifference, S_list_of_ApplicationFile_to_64,
 	S_list_of_ApplicationLiveTask, S_list_of_ApplicationLiveTaskSet,
 	S_list_of_ApplicationLogLine, S_list_of_ApplicationStage, S_list_of_Attribute,
 	S_list_of_DeploymentSummary, S_list_of_DiffChange, S_list_of_DiffItem,
 	S_list_of_EcsEventFailure, S_list_of_EnvironmentSummary, S_list_of_EnvironmentVersion,
-	S_list_of_FailedInstance, S_list_of_Instance, S_list_of_Key, S_list_of_Repository,
+	S_list_of_FailedInstance, S_list_of_Flow, S_list_of_FlowApplication_to_1000,
+	S_list_of_FlowNode, S_list_of_Instance, S_list_of_Key, S_list_of_Repository,
 	S_list_of_RepositoryProblem, S_list_of_Run, S_list_of_Task, S_list_of_TaskDefinitionState,
 	S_list_of_TrafficGroup, S_list_of_TrafficListener, S_list_of_TrafficRoute,
 	S_list_of_TrafficTarget, S_list_of_document_from_1_to_1000, S_list_of_document_to_32,
@@ -219,7 +235,7 @@ enum {
 	RANGE(M_ApplicationAnalysisCheck, 3),
 	RANGE(M_ApplicationApproval, 4),
 	RANGE(M_ApplicationChange, 3),
-	RANGE(M_ApplicationDeployment, 21),
+	RANGE(M_ApplicationDeployment, 24),
 	RANGE(M_ApplicationDifference, 3),
 	RANGE(M_ApplicationFile, 2),
 	RANGE(M_ApplicationLiveService, 6),
@@ -229,13 +245,15 @@ enum {
 	RANGE(M_ApplicationLogLine, 3),
 	RANGE(M_ApplicationRepository, 6),
 	RANGE(M_ApplicationStage, 11),
-	RANGE(M_ApplicationStageDetails, 5),
+	RANGE(M_ApplicationStageDetails, 6),
 	RANGE(M_ApproveApplicationStageRequest, 4),
+	RANGE(M_ApproveFlowNodeRequest, 4),
 	RANGE(M_Attribute, 2),
 	RANGE(M_AwsVpcConfiguration, 3),
 	RANGE(M_Canary, 2),
 	RANGE(M_CanaryProgress, 3),
 	RANGE(M_CancelApplicationDeploymentRequest, 3),
+	RANGE(M_CancelFlowRequest, 2),
 	RANGE(M_Counts, 8),
 	RANGE(M_CreateEnvironmentRequest, 10),
 	RANGE(M_CreateEnvironmentResponse, 2),
@@ -270,6 +288,12 @@ enum {
 	RANGE(M_EnvironmentVersion, 12),
 	RANGE(M_ExecuteCommandRequest, 6),
 	RANGE(M_FailedInstance, 6),
+	RANGE(M_Flow, 12),
+	RANGE(M_FlowApplication, 3),
+	RANGE(M_FlowApproval, 8),
+	RANGE(M_FlowDescription, 15),
+	RANGE(M_FlowNode, 21),
+	RANGE(M_FlowPlan, 5),
 	RANGE(M_GetApplicationDeploymentLogRequest, 3),
 	RANGE(M_GetApplicationDeploymentLogResponse, 2),
 	RANGE(M_GetApplicationDeploymentRequest, 2),
@@ -278,6 +302,7 @@ enum {
 	RANGE(M_GetDeploymentRequest, 2),
 	RANGE(M_GetEnvironmentRequest, 1),
 	RANGE(M_GetEnvironmentVersionRequest, 2),
+	RANGE(M_GetFlowRequest, 2),
 	RANGE(M_GetInstanceRequest, 3),
 	RANGE(M_GetTaskLogsRequest, 7),
 	RANGE(M_Instance, 13),
@@ -298,6 +323,8 @@ enum {
 	RANGE(M_ListEnvironmentVersionsResponse, 2),
 	RANGE(M_ListEnvironmentsRequest, 9),
 	RANGE(M_ListEnvironmentsResponse, 2),
+	RANGE(M_ListFlowsRequest, 3),
+	RANGE(M_ListFlowsResponse, 2),
 	RANGE(M_ListInstancesRequest, 6),
 	RANGE(M_ListInstancesResponse, 2),
 	RANGE(M_ListKeysRequest, 0),
@@ -318,6 +345,7 @@ enum {
 	RANGE(M_ResourceExistsException, 5),
 	RANGE(M_ResourceInUseException, 5),
 	RANGE(M_ResourceNotFoundException, 5),
+	RANGE(M_RetryFlowRequest, 1),
 	RANGE(M_RollbackDeploymentRequest, 3),
 	RANGE(M_RollbackDeploymentResponse, 3),
 	RANGE(M_Run, 10),
@@ -331,10 +359,12 @@ enum {
 	RANGE(M_StopDeploymentRequest, 2),
 	RANGE(M_StopDeploymentResponse, 2),
 	RANGE(M_StreamDeploymentsRequest, 2),
+	RANGE(M_StreamFlowNodesRequest, 2),
+	RANGE(M_StreamFlowsRequest, 1),
 	RANGE(M_StreamInstancesRequest, 3),
 	RANGE(M_StreamResponse, 1),
 	RANGE(M_StreamTasksRequest, 4),
-	RANGE(M_SyncApplicationRequest, 11),
+	RANGE(M_SyncApplicationRequest, 13),
 	RANGE(M_SyncApplicationResponse, 4),
 	RANGE(M_Task, 21),
 	RANGE(M_TaskDefinitionState, 4),
@@ -403,6 +433,7 @@ static const struct shape_member members[] = {
 	MEMBER(after, string, 0),
 	MEMBER(before, string, 0),
 	/* ApplicationDeployment */
+	MEMBER(flow, string, 0),
 	MEMBER(state, ApplicationDeploymentState, REQUIRED),
 	MEMBER(commit, string, 0),
 	MEMBER(number, long, REQUIRED),
@@ -421,6 +452,8 @@ static const struct shape_member members[] = {
 	MEMBER(createdAt, timestamp, REQUIRED),
 	MEMBER(createdBy, string, 0),
 	MEMBER(startedAt, timestamp, 0),
+	MEMBER(approvedBy, string, 0),
+	MEMBER(startsFlow, string, 0),
 	MEMBER(application, string_from_1_to_100, REQUIRED),
 	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
 	MEMBER(cancelRequested, boolean, 0),
@@ -492,6 +525,7 @@ static const struct shape_member members[] = {
 	MEMBER(deadlineAt, timestamp, 0),
 	MEMBER(description, string, 0),
 	/* ApplicationStageDetails */
+	MEMBER(flow, string, 0),
 	MEMBER(votes, list_of_ApplicationApproval, 0),
 	MEMBER(checks, list_of_ApplicationAnalysisCheck, 0),
 	MEMBER(digest, string, 0),
@@ -500,6 +534,11 @@ static const struct shape_member members[] = {
 	/* ApproveApplicationStageRequest */
 	MEMBER(id, string_from_1_to_64, REQUIRED),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(digest, string, 0),
+	MEMBER(comment, string_to_1000, 0),
+	/* ApproveFlowNodeRequest */
+	MEMBER(id, string_from_1_to_100, REQUIRED),
+	MEMBER(node, string_from_1_to_100, REQUIRED),
 	MEMBER(digest, string, 0),
 	MEMBER(comment, string_to_1000, 0),
 	/* Attribute */
@@ -519,6 +558,9 @@ static const struct shape_member members[] = {
 	/* CancelApplicationDeploymentRequest */
 	MEMBER(id, string_from_1_to_64, REQUIRED),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(rollback, boolean, 0),
+	/* CancelFlowRequest */
+	MEMBER(id, string_from_1_to_100, REQUIRED),
 	MEMBER(rollback, boolean, 0),
 	/* Counts */
 	MEMBER(total, integer, REQUIRED),
@@ -741,6 +783,76 @@ static const struct shape_member members[] = {
 	MEMBER(attempts, integer, 0),
 	MEMBER(instance, string, REQUIRED),
 	MEMBER(nextAttemptAt, timestamp, 0),
+	/* Flow */
+	MEMBER(id, string_from_1_to_100, REQUIRED),
+	MEMBER(head, string_from_1_to_100, REQUIRED),
+	MEMBER(state, FlowState, REQUIRED),
+	MEMBER(commit, string, 0),
+	MEMBER(reason, string, 0),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(trigger, string, REQUIRED),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(createdBy, string, 0),
+	MEMBER(nodeCount, long, REQUIRED),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(deployment, long, REQUIRED),
+	/* FlowApplication */
+	MEMBER(name, string_from_1_to_100, REQUIRED),
+	MEMBER(files, list_of_ApplicationFile_to_64, REQUIRED),
+	MEMBER(applicationFile, string_from_1_to_512, REQUIRED),
+	/* FlowApproval */
+	MEMBER(votes, list_of_ApplicationApproval, 0),
+	MEMBER(digest, string, 0),
+	MEMBER(minimum, long, 0),
+	MEMBER(subject, string, 0),
+	MEMBER(deadline, long, 0),
+	MEMBER(approvers, list_of_string, 0),
+	MEMBER(requester, string, 0),
+	MEMBER(refusesRequester, boolean, 0),
+	/* FlowDescription */
+	MEMBER(id, string_from_1_to_100, REQUIRED),
+	MEMBER(head, string_from_1_to_100, REQUIRED),
+	MEMBER(nodes, list_of_FlowNode, REQUIRED),
+	MEMBER(state, FlowState, REQUIRED),
+	MEMBER(commit, string, 0),
+	MEMBER(reason, string, 0),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(trigger, string, REQUIRED),
+	MEMBER(createdAt, timestamp, REQUIRED),
+	MEMBER(createdBy, string, 0),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(nodeCount, long, REQUIRED),
+	MEMBER(onFailure, string, REQUIRED),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(deployment, long, REQUIRED),
+	/* FlowNode */
+	MEMBER(run, long, 0),
+	MEMBER(node, long, REQUIRED),
+	MEMBER(plan, FlowPlan, 0),
+	MEMBER(cause, string, 0),
+	MEMBER(phase, string, 0),
+	MEMBER(since, timestamp, 0),
+	MEMBER(state, FlowNodeState, REQUIRED),
+	MEMBER(commit, string, 0),
+	MEMBER(detail, string, 0),
+	MEMBER(digest, string, 0),
+	MEMBER(reason, string, 0),
+	MEMBER(depends, list_of_string, REQUIRED),
+	MEMBER(endedAt, timestamp, 0),
+	MEMBER(approval, FlowApproval, 0),
+	MEMBER(startedAt, timestamp, 0),
+	MEMBER(deadlineAt, timestamp, 0),
+	MEMBER(application, string_from_1_to_100, REQUIRED),
+	MEMBER(soakSeconds, long, 0),
+	MEMBER(commitSource, string, 0),
+	MEMBER(deploymentId, string, 0),
+	MEMBER(requiresApproval, boolean, 0),
+	/* FlowPlan */
+	MEMBER(stages, list_of_ApplicationStage, 0),
+	MEMBER(changes, list_of_ApplicationChange, 0),
+	MEMBER(summary, string, 0),
+	MEMBER(strategy, PlanStrategy, 0),
+	MEMBER(warnings, list_of_string, 0),
 	/* GetApplicationDeploymentLogRequest */
 	MEMBER(id, string_from_1_to_64, REQUIRED),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
@@ -763,6 +875,9 @@ static const struct shape_member members[] = {
 	/* GetEnvironmentVersionRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER_AS(environmentVersion, string_from_1_to_64, REQUIRED, version),
+	/* GetFlowRequest */
+	MEMBER(id, string_from_1_to_100, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
 	/* GetInstanceRequest */
 	MEMBER(target, string_from_1_to_128, 0),
 	MEMBER(cluster, string_from_1_to_512, REQUIRED),
@@ -860,6 +975,13 @@ static const struct shape_member members[] = {
 	/* ListEnvironmentsResponse */
 	MEMBER(nextToken, string_from_1_to_4096, 0),
 	MEMBER(environments, list_of_EnvironmentSummary, REQUIRED),
+	/* ListFlowsRequest */
+	MEMBER(head, string_from_1_to_100, 0),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
+	MEMBER(maxResults, integer_from_1_to_1000, 0),
+	/* ListFlowsResponse */
+	MEMBER(flows, list_of_Flow, REQUIRED),
+	MEMBER(nextToken, string_from_1_to_4096, 0),
 	/* ListInstancesRequest */
 	MEMBER(status, list_of_string_from_1_to_64_to_16, 0),
 	MEMBER(target, string_from_1_to_128, 0),
@@ -943,6 +1065,8 @@ static const struct shape_member members[] = {
 	MEMBER(requestId, string, 0),
 	MEMBER(resourceId, string, 0),
 	MEMBER(resourceType, string, 0),
+	/* RetryFlowRequest */
+	MEMBER(id, string_from_1_to_100, REQUIRED),
 	/* RollbackDeploymentRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER(clientToken, string_from_1_to_128, TOKEN),
@@ -997,6 +1121,11 @@ static const struct shape_member members[] = {
 	/* StreamDeploymentsRequest */
 	MEMBER(application, string_from_1_to_100, 0),
 	MEMBER(entityVersion, long_from_0, 0),
+	/* StreamFlowNodesRequest */
+	MEMBER(id, string_from_1_to_100, REQUIRED),
+	MEMBER(entityVersion, long_from_0, 0),
+	/* StreamFlowsRequest */
+	MEMBER(entityVersion, long_from_0, 0),
 	/* StreamInstancesRequest */
 	MEMBER(target, string_from_1_to_128, 0),
 	MEMBER(cluster, string_from_1_to_512, 0),
@@ -1009,6 +1138,7 @@ static const struct shape_member members[] = {
 	MEMBER(environment, string_from_1_to_30, 0),
 	MEMBER(entityVersion, long_from_0, 0),
 	/* SyncApplicationRequest */
+	MEMBER(flow, boolean, 0),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
 	MEMBER(role, string_from_1_to_512, 0),
 	MEMBER(files, list_of_ApplicationFile_to_64, 0),
@@ -1020,6 +1150,7 @@ static const struct shape_member members[] = {
 	MEMBER(strategy, PlanStrategy, 0),
 	MEMBER(clientToken, string_from_1_to_128, TOKEN),
 	MEMBER(applicationFile, string_from_1_to_512, 0),
+	MEMBER(flowApplications, list_of_FlowApplication_to_1000, 0),
 	/* SyncApplicationResponse */
 	MEMBER(state, ApplicationDeploymentState, REQUIRED),
 	MEMBER(number, long, REQUIRED),
@@ -1132,6 +1263,8 @@ enum {
 	RANGE(E_EnvironmentHealth, 2),
 	RANGE(E_EnvironmentStatus, 3),
 	RANGE(E_EnvironmentType, 3),
+	RANGE(E_FlowNodeState, 11),
+	RANGE(E_FlowState, 6),
 	RANGE(E_OnFailure, 2),
 	RANGE(E_PlanStrategy, 3),
 	RANGE(E_RequestedStatus, 2),
@@ -1163,6 +1296,12 @@ static const struct shape_name values[] = {
 	NAME(inactive), NAME(active), NAME(deleting),
 	/* EnvironmentType */
 	NAME(Daemon), NAME(Service), NAME(Cron),
+	/* FlowNodeState */
+	NAME(PENDING), NAME(WAITING_APPROVAL), NAME(QUEUED), NAME(RUNNING), NAME(ROLLING_BACK),
+	NAME(SUCCESS), NAME(FAILURE), NAME(CANCELLED), NAME(SKIPPED), NAME(DISABLED), NAME(BLOCKED),
+	/* FlowState */
+	NAME(PENDING), NAME(RUNNING), NAME(ROLLING_BACK), NAME(SUCCESS), NAME(FAILURE),
+	NAME(CANCELLED),
 	/* OnFailure */
 	NAME(stop), NAME(rollback),
 	/* PlanStrategy */
@@ -1240,6 +1379,7 @@ static const struct shape shapes[] = {
 	[S_ApplicationStageDetails] = {STRUCTURE(ApplicationStageDetails)},
 	[S_ApplicationStageState] = {ENUM(ApplicationStageState)},
 	[S_ApproveApplicationStageRequest] = {STRUCTURE(ApproveApplicationStageRequest), .required = 2},
+	[S_ApproveFlowNodeRequest] = {STRUCTURE(ApproveFlowNodeRequest), .required = 2},
 	[S_AssignPublicIp] = {ENUM(AssignPublicIp)},
 	[S_Attribute] = {STRUCTURE(Attribute), .required = 1},
 	[S_AwsVpcConfiguration] = {STRUCTURE(AwsVpcConfiguration), .required = 1},
@@ -1247,6 +1387,7 @@ static const struct shape shapes[] = {
 	[S_CanaryProgress] = {STRUCTURE(CanaryProgress)},
 	[S_CanaryStatus] = {ENUM(CanaryStatus)},
 	[S_CancelApplicationDeploymentRequest] = {STRUCTURE(CancelApplicationDeploymentRequest), .required = 2},
+	[S_CancelFlowRequest] = {STRUCTURE(CancelFlowRequest), .required = 1},
 	[S_Counts] = {STRUCTURE(Counts), .required = 7},
 	[S_CreateEnvironmentRequest] = {STRUCTURE(CreateEnvironmentRequest), .required = 3},
 	[S_CreateEnvironmentResponse] = {STRUCTURE(CreateEnvironmentResponse), .required = 2},
@@ -1286,6 +1427,14 @@ static const struct shape shapes[] = {
 	[S_EnvironmentVersion] = {STRUCTURE(EnvironmentVersion), .required = 3},
 	[S_ExecuteCommandRequest] = {STRUCTURE(ExecuteCommandRequest), .required = 2},
 	[S_FailedInstance] = {STRUCTURE(FailedInstance), .required = 2},
+	[S_Flow] = {STRUCTURE(Flow), .required = 7},
+	[S_FlowApplication] = {STRUCTURE(FlowApplication), .required = 3},
+	[S_FlowApproval] = {STRUCTURE(FlowApproval)},
+	[S_FlowDescription] = {STRUCTURE(FlowDescription), .required = 9},
+	[S_FlowNode] = {STRUCTURE(FlowNode), .required = 4},
+	[S_FlowNodeState] = {ENUM(FlowNodeState)},
+	[S_FlowPlan] = {STRUCTURE(FlowPlan)},
+	[S_FlowState] = {ENUM(FlowState)},
 	[S_GetApplicationDeploymentLogRequest] = {STRUCTURE(GetApplicationDeploymentLogRequest), .required = 2},
 	[S_GetApplicationDeploymentLogResponse] = {STRUCTURE(GetApplicationDeploymentLogResponse), .required = 1},
 	[S_GetApplicationDeploymentRequest] = {STRUCTURE(GetApplicationDeploymentRequest), .required = 2},
@@ -1294,6 +1443,7 @@ static const struct shape shapes[] = {
 	[S_GetDeploymentRequest] = {STRUCTURE(GetDeploymentRequest), .required = 2},
 	[S_GetEnvironmentRequest] = {STRUCTURE(GetEnvironmentRequest), .required = 1},
 	[S_GetEnvironmentVersionRequest] = {STRUCTURE(GetEnvironmentVersionRequest), .required = 2},
+	[S_GetFlowRequest] = {STRUCTURE(GetFlowRequest), .required = 1},
 	[S_GetInstanceRequest] = {STRUCTURE(GetInstanceRequest), .required = 2},
 	[S_GetTaskLogsRequest] = {STRUCTURE(GetTaskLogsRequest), .required = 1},
 	[S_Instance] = {STRUCTURE(Instance), .required = 3},
@@ -1314,6 +1464,8 @@ static const struct shape shapes[] = {
 	[S_ListEnvironmentVersionsResponse] = {STRUCTURE(ListEnvironmentVersionsResponse), .required = 1},
 	[S_ListEnvironmentsRequest] = {STRUCTURE(ListEnvironmentsRequest)},
 	[S_ListEnvironmentsResponse] = {STRUCTURE(ListEnvironmentsResponse), .required = 1},
+	[S_ListFlowsRequest] = {STRUCTURE(ListFlowsRequest)},
+	[S_ListFlowsResponse] = {STRUCTURE(ListFlowsResponse), .required = 1},
 	[S_ListInstancesRequest] = {STRUCTURE(ListInstancesRequest)},
 	[S_ListInstancesResponse] = {STRUCTURE(ListInstancesResponse), .required = 1},
 	[S_ListKeysRequest] = {STRUCTURE(ListKeysRequest)},
@@ -1337,6 +1489,7 @@ static const struct shape shapes[] = {
 	[S_ResourceExistsException] = {STRUCTURE(ResourceExistsException), .status = 409, .flags = ERROR},
 	[S_ResourceInUseException] = {STRUCTURE(ResourceInUseException), .status = 409, .flags = ERROR},
 	[S_ResourceNotFoundException] = {STRUCTURE(ResourceNotFoundException), .status = 404, .flags = ERROR},
+	[S_RetryFlowRequest] = {STRUCTURE(RetryFlowRequest), .required = 1},
 	[S_RollbackDeploymentRequest] = {STRUCTURE(RollbackDeploymentRequest), .required = 1},
 	[S_RollbackDeploymentResponse] = {STRUCTURE(RollbackDeploymentResponse), .required = 2},
 	[S_Run] = {STRUCTURE(Run), .required = 2},
@@ -1351,6 +1504,8 @@ static const struct shape shapes[] = {
 	[S_StopDeploymentRequest] = {STRUCTURE(StopDeploymentRequest), .required = 2},
 	[S_StopDeploymentResponse] = {STRUCTURE(StopDeploymentResponse), .required = 2},
 	[S_StreamDeploymentsRequest] = {STRUCTURE(StreamDeploymentsRequest)},
+	[S_StreamFlowNodesRequest] = {STRUCTURE(StreamFlowNodesRequest), .required = 1},
+	[S_StreamFlowsRequest] = {STRUCTURE(StreamFlowsRequest)},
 	[S_StreamInstancesRequest] = {STRUCTURE(StreamInstancesRequest)},
 	[S_StreamResponse] = {STRUCTURE(StreamResponse), .required = 1},
 	[S_StreamTasksRequest] = {STRUCTURE(StreamTasksRequest)},
@@ -1404,6 +1559,9 @@ static const struct shape shapes[] = {
 	[S_list_of_EnvironmentSummary] = {.type = SHAPE_LIST, .element = S_EnvironmentSummary},
 	[S_list_of_EnvironmentVersion] = {.type = SHAPE_LIST, .element = S_EnvironmentVersion},
 	[S_list_of_FailedInstance] = {.type = SHAPE_LIST, .element = S_FailedInstance},
+	[S_list_of_Flow] = {.type = SHAPE_LIST, .element = S_Flow},
+	[S_list_of_FlowApplication_to_1000] = {.type = SHAPE_LIST, .element = S_FlowApplication, .limits = L_any_to_1000},
+	[S_list_of_FlowNode] = {.type = SHAPE_LIST, .element = S_FlowNode},
 	[S_list_of_Instance] = {.type = SHAPE_LIST, .element = S_Instance},
 	[S_list_of_Key] = {.type = SHAPE_LIST, .element = S_Key},
 	[S_list_of_Repository] = {.type = SHAPE_LIST, .element = S_Repository},
@@ -1449,7 +1607,9 @@ enum {
 	RANGE(X_AddApplication, 8),
 	RANGE(X_AddRepository, 7),
 	RANGE(X_ApproveApplicationStage, 8),
+	RANGE(X_ApproveFlowNode, 8),
 	RANGE(X_CancelApplicationDeployment, 8),
+	RANGE(X_CancelFlow, 8),
 	RANGE(X_CreateEnvironment, 10),
 	RANGE(X_CreateKey, 6),
 	RANGE(X_DeleteApplication, 8),
@@ -1468,6 +1628,7 @@ enum {
 	RANGE(X_GetDeployment, 7),
 	RANGE(X_GetEnvironment, 7),
 	RANGE(X_GetEnvironmentVersion, 7),
+	RANGE(X_GetFlow, 7),
 	RANGE(X_GetInstance, 7),
 	RANGE(X_GetTaskLogs, 8),
 	RANGE(X_ListApplicationDeployments, 7),
@@ -1476,6 +1637,7 @@ enum {
 	RANGE(X_ListDeploymentsByStatus, 6),
 	RANGE(X_ListEnvironmentVersions, 7),
 	RANGE(X_ListEnvironments, 6),
+	RANGE(X_ListFlows, 7),
 	RANGE(X_ListInstances, 7),
 	RANGE(X_ListKeys, 6),
 	RANGE(X_ListRepositories, 6),
@@ -1483,13 +1645,17 @@ enum {
 	RANGE(X_PollRepository, 7),
 	RANGE(X_PostEcsEvents, 6),
 	RANGE(X_RejectApplicationStage, 8),
+	RANGE(X_RejectFlowNode, 8),
 	RANGE(X_ResizeCommandTerminal, 7),
+	RANGE(X_RetryFlow, 8),
 	RANGE(X_RollbackDeployment, 10),
 	RANGE(X_SendCommandInput, 7),
 	RANGE(X_SkipApplicationStage, 8),
 	RANGE(X_StartDeployment, 10),
 	RANGE(X_StopDeployment, 8),
 	RANGE(X_StreamDeployments, 7),
+	RANGE(X_StreamFlowNodes, 8),
+	RANGE(X_StreamFlows, 8),
 	RANGE(X_StreamInstances, 8),
 	RANGE(X_StreamTasks, 8),
 	RANGE(X_SyncApplication, 9),
@@ -1509,7 +1675,15 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* ApproveFlowNode */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* CancelApplicationDeployment */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* CancelFlow */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
@@ -1583,6 +1757,10 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* GetFlow */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* GetInstance */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1612,6 +1790,10 @@ static const uint16_t errors[] = {
 	/* ListEnvironments */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
+	/* ListFlows */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
+	S_UnsupportedFeatureException,
 	/* ListInstances */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1637,10 +1819,18 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* RejectFlowNode */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* ResizeCommandTerminal */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* RetryFlow */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* RollbackDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
@@ -1667,6 +1857,14 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
 	S_InvalidParameterException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* StreamFlowNodes */
+	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
+	S_InvalidParameterException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* StreamFlows */
+	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
+	S_InvalidParameterException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* StreamInstances */
 	S_AccessDeniedException, S_EntityVersionTooOldException, S_InternalServiceException,
 	S_InvalidParameterException, S_ResourceNotFoundException, S_ServiceUnavailableException,
@@ -1690,7 +1888,9 @@ static const struct shape_operation operations[] = {
 	OPERATION(AddApplication, AddApplicationRequest, Application, InvalidParameterException),
 	OPERATION(AddRepository, AddRepositoryRequest, Repository, InvalidParameterException),
 	OPERATION(ApproveApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
+	OPERATION(ApproveFlowNode, ApproveFlowNodeRequest, Flow, InvalidParameterException),
 	OPERATION(CancelApplicationDeployment, CancelApplicationDeploymentRequest, ApplicationDeployment, InvalidParameterException),
+	OPERATION(CancelFlow, CancelFlowRequest, Flow, InvalidParameterException),
 	OPERATION(CreateEnvironment, CreateEnvironmentRequest, CreateEnvironmentResponse, InvalidParameterException),
 	OPERATION(CreateKey, CreateKeyRequest, CreateKeyResponse, InvalidParameterException),
 	OPERATION(DeleteApplication, DeleteApplicationRequest, DeleteApplicationResponse, InvalidParameterException),
@@ -1709,6 +1909,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(GetDeployment, GetDeploymentRequest, Deployment, InvalidParameterException),
 	OPERATION(GetEnvironment, GetEnvironmentRequest, Environment, InvalidParameterException),
 	OPERATION(GetEnvironmentVersion, GetEnvironmentVersionRequest, EnvironmentVersion, InvalidParameterException),
+	OPERATION(GetFlow, GetFlowRequest, FlowDescription, InvalidParameterException),
 	OPERATION(GetInstance, GetInstanceRequest, Instance, InvalidParameterException),
 	OPERATION(GetTaskLogs, GetTaskLogsRequest, StreamResponse, InvalidParameterException),
 	OPERATION(ListApplicationDeployments, ListApplicationDeploymentsRequest, ListApplicationDeploymentsResponse, InvalidParameterException),
@@ -1717,6 +1918,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(ListDeploymentsByStatus, ListDeploymentsByStatusRequest, ListDeploymentsByStatusResponse, InvalidParameterException),
 	OPERATION(ListEnvironmentVersions, ListEnvironmentVersionsRequest, ListEnvironmentVersionsResponse, InvalidParameterException),
 	OPERATION(ListEnvironments, ListEnvironmentsRequest, ListEnvironmentsResponse, InvalidParameterException),
+	OPERATION(ListFlows, ListFlowsRequest, ListFlowsResponse, InvalidParameterException),
 	OPERATION(ListInstances, ListInstancesRequest, ListInstancesResponse, InvalidParameterException),
 	OPERATION(ListKeys, ListKeysRequest, ListKeysResponse, InvalidParameterException),
 	OPERATION(ListRepositories, ListRepositoriesRequest, ListRepositoriesResponse, InvalidParameterException),
@@ -1724,13 +1926,17 @@ static const struct shape_operation operations[] = {
 	OPERATION(PollRepository, PollRepositoryRequest, Repository, InvalidParameterException),
 	OPERATION(PostEcsEvents, PostEcsEventsRequest, PostEcsEventsResponse, InvalidParameterException),
 	OPERATION(RejectApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
+	OPERATION(RejectFlowNode, ApproveFlowNodeRequest, Flow, InvalidParameterException),
 	OPERATION(ResizeCommandTerminal, ResizeCommandTerminalRequest, ResizeCommandTerminalResponse, InvalidParameterException),
+	OPERATION(RetryFlow, RetryFlowRequest, Flow, InvalidParameterException),
 	OPERATION(RollbackDeployment, RollbackDeploymentRequest, RollbackDeploymentResponse, InvalidParameterException),
 	OPERATION(SendCommandInput, SendCommandInputRequest, SendCommandInputResponse, InvalidParameterException),
 	OPERATION(SkipApplicationStage, SkipApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(StartDeployment, StartDeploymentRequest, StartDeploymentResponse, InvalidParameterException),
 	OPERATION(StopDeployment, StopDeploymentRequest, StopDeploymentResponse, InvalidParameterException),
 	OPERATION(StreamDeployments, StreamDeploymentsRequest, StreamResponse, InvalidParameterException),
+	OPERATION(StreamFlowNodes, StreamFlowNodesRequest, StreamResponse, InvalidParameterException),
+	OPERATION(StreamFlows, StreamFlowsRequest, StreamResponse, InvalidParameterException),
 	OPERATION(StreamInstances, StreamInstancesRequest, StreamResponse, InvalidParameterException),
 	OPERATION(StreamTasks, StreamTasksRequest, StreamResponse, InvalidParameterException),
 	OPERATION(SyncApplication, SyncApplicationRequest, SyncApplicationResponse, InvalidParameterException),

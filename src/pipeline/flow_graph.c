@@ -1,5 +1,5 @@
 /* See the header. */
-#include "flow/graph.h"
+#include "pipeline/flow_graph.h"
 
 enum color {
 	COLOR_NEW,

@@ -6,11 +6,11 @@
  *
  * All text points into the arena of the document.
  */
-#ifndef FLOW_CONFIG_H
-#define FLOW_CONFIG_H
+#ifndef PIPELINE_FLOW_CONFIG_H
+#define PIPELINE_FLOW_CONFIG_H
 
-#include "flow/graph.h"
 #include "pipeline/fields.h"
+#include "pipeline/flow_graph.h"
 
 #define FLOW_BLOCKS_MAX 1000
 

@@ -2,8 +2,8 @@
  * A directed graph in arrays: the dependencies and the dependents of each node lie side by side, so that a node's
  * neighbors are read in the time that they are many. Nodes are numbers from 0. Immutable once made; in an arena.
  */
-#ifndef FLOW_GRAPH_H
-#define FLOW_GRAPH_H
+#ifndef PIPELINE_FLOW_GRAPH_H
+#define PIPELINE_FLOW_GRAPH_H
 
 #include "base/arena.h"
 

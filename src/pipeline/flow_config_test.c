@@ -11,8 +11,8 @@
 #include <cmocka.h>
 
 #include "base/memory.h"
-#include "flow/config.h"
 #include "pipeline/application.h"
+#include "pipeline/flow_config.h"
 
 static struct arena *arena;
 
@@ -35,19 +35,19 @@ static int teardown(void **state)
 #define GRAPH HEAD "    flow:\n      graph:\n"         /* seven lines */
 #define CHAIN HEAD "    chain:\n      applications:\n" /* seven lines */
 
-static int read_text(const char *text, struct flow_config **ret_config, struct err *err)
+static int read_text(const char *text, const struct flow_config **ret_config, struct err *err)
 {
 	struct application *application;
 	int r = application_load(SPAN("app.yaml"), span_of(text), arena, &application, err);
 
-	return r < 0 ? r
-		     : flow_config_read(SPAN("app.yaml"), application->post_sync, application->name,
-			       arena, ret_config, err);
+	if (r >= 0)
+		*ret_config = application->flow;
+	return r;
 }
 
-static struct flow_config *load(const char *text)
+static const struct flow_config *load(const char *text)
 {
-	struct flow_config *config = NULL;
+	const struct flow_config *config = NULL;
 	struct err err = {0};
 
 	if (read_text(text, &config, &err) < 0)
@@ -57,7 +57,7 @@ static struct flow_config *load(const char *text)
 
 static void assert_refused(const char *text, const char *message)
 {
-	struct flow_config *config;
+	const struct flow_config *config;
 	struct err err = {0};
 
 	assert_int_equal(read_text(text, &config, &err), -EINVAL);

@@ -1,5 +1,5 @@
 /* See the header. */
-#include "flow/config.h"
+#include "pipeline/flow_config.h"
 
 #include "base/map.h"
 #include "base/memory.h"

@@ -1,0 +1,496 @@
+/* The steps that the engine asks for, in the transaction that stores the records. */
+#include "base/memory.h"
+#include "delivery/approval.h"
+#include "flow/pass.h"
+#include "pipeline/deployments.h"
+#include "pipeline/source.h"
+
+#define STEPS_MAX 200 /* of one transaction */
+#define USER "slipway-flows"
+
+/* ---- what is to be done ---- */
+
+static void list_step(struct flow_pass *pass, uint32_t node)
+{
+	if (!pass->nodes[node].is_listed)
+		*(uint32_t *)fields_append(pass->arena, &pass->steps, sizeof(node)) = node;
+	pass->nodes[node].is_listed = true;
+}
+
+static int take_steps(struct flow_pass *pass, struct err *err)
+{
+	struct flow_step step;
+	int r = 0;
+
+	while (r >= 0 && flow_engine_next_step(pass->engine, &step)) {
+		const struct flow_node_facts *facts = &pass->nodes[step.node].facts;
+
+		switch (step.type) {
+		case FLOW_STEP_OBSERVE: continue;
+		case FLOW_STEP_START: break;
+		case FLOW_STEP_PLAN: r = flow_plan_node(pass, step.node, err); break;
+		case FLOW_STEP_WITHDRAW:
+		case FLOW_STEP_CANCEL:
+			/* It was not made, and is not made any more. */
+			if (facts->deployment_run != step.run)
+				r = flow_pass_apply(pass, FLOW_EVENT_DEPLOYMENT_CANCELLED,
+					step.node, err);
+			break;
+		case FLOW_STEP_UNDO:
+			if (facts->before.length > 0)
+				break;
+			flow_pass_set_detail(pass, step.node,
+				SPAN("first deployment, nothing to roll back to"));
+			r = flow_pass_apply(pass, FLOW_EVENT_UNDO_FAILED, step.node, err);
+			break;
+		}
+		list_step(pass, step.node);
+	}
+	return r;
+}
+
+/* Whether a deployment is to be made or stopped for the node. */
+static bool has_step(const struct flow_pass *pass, uint32_t node)
+{
+	const struct flow_pass_node *at = &pass->nodes[node];
+	const struct flow_node_facts *facts = &at->facts;
+	struct deployment_record deployment;
+
+	if (at->is_held)
+		return false;
+	if (at->needs_plan && facts->plan_deployment.length == 0)
+		return facts->phase == FLOW_PHASE_PLANNING ||
+		       facts->state == FLOW_NODE_WAITING_APPROVAL;
+	if (facts->phase == FLOW_PHASE_UNDOING)
+		return facts->undo.length == 0;
+	if (facts->stop == FLOW_STOP_NOT)
+		return facts->phase == FLOW_PHASE_STARTING && facts->deployment_run != facts->run;
+	return facts->deployment_run == facts->run &&
+	       flow_pass_find_deployment(pass, flow_pass_application(pass, node), facts->deployment,
+		       &deployment) &&
+	       !pipeline_deployment_is_terminal(deployment.facts.state) &&
+	       deployment.facts.order == DEPLOYMENT_ORDER_NONE;
+}
+
+/* At most STEPS_MAX; the next pass makes the others. */
+static void filter_steps(struct flow_pass *pass)
+{
+	uint32_t *steps = pass->steps.items;
+	size_t count = 0;
+
+	for (size_t i = 0; i < pass->steps.count; i++) {
+		bool is_needed = has_step(pass, steps[i]);
+
+		if (is_needed && count < STEPS_MAX)
+			steps[count++] = steps[i];
+		else
+			pass->nodes[steps[i]].is_listed = false;
+		if (is_needed && count == STEPS_MAX)
+			flow_pass_again_at(pass, pass->now_ms);
+	}
+	pass->steps.count = count;
+}
+
+/* For streams, which see the node alone. */
+static void write_names(struct flow_pass *pass, uint32_t node)
+{
+	struct json *document = flow_pass_document(pass, node);
+	struct span reason = flow_pass_reason(pass, node);
+
+	json_set_string(pass->arena, document, "application", pass->definition.nodes[node].name);
+	json_unset(document, "reason");
+	if (reason.length > 0)
+		json_set_string(pass->arena, document, "reason", reason);
+}
+
+/* Notes of the controller beside the engine's record. */
+static void update_node(struct flow_pass *pass, uint32_t node)
+{
+	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
+	struct flow_node_facts *facts = &pass->nodes[node].facts;
+	bool was_pending = facts->state == FLOW_NODE_PENDING;
+
+	flow_node_facts_set_record(facts, record, pass->arena);
+	if (record->state == FLOW_NODE_PENDING && !was_pending) {
+		/* A retry. */
+		facts->started_ms = 0;
+		facts->undo = SPAN("");
+		flow_pass_set_detail(pass, node, SPAN(""));
+	}
+	write_names(pass, node);
+	if (record->phase != FLOW_PHASE_PLANNING && record->state != FLOW_NODE_WAITING_APPROVAL)
+		facts->plan_deployment = SPAN("");
+	if (record->state == FLOW_NODE_RUNNING && facts->started_ms == 0)
+		facts->started_ms = pass->now_ms;
+	if (!flow_node_state_is_terminal(record->state))
+		facts->ended_ms = 0;
+	else if (facts->ended_ms == 0)
+		facts->ended_ms = pass->now_ms;
+}
+
+static bool take_changes(struct flow_pass *pass)
+{
+	bool changed = flow_engine_take_record_changed(pass->engine);
+	uint32_t node;
+
+	while ((node = flow_engine_next_changed(pass->engine)) != FLOW_NO_NODE) {
+		update_node(pass, node);
+		pass->nodes[node].must_write = true;
+	}
+	pass->changed = (struct field_list){0};
+	for (uint32_t i = 0; i < pass->definition.graph->node_count; i++) {
+		if (pass->nodes[i].must_write)
+			*(uint32_t *)fields_append(pass->arena, &pass->changed, sizeof(i)) = i;
+	}
+	flow_facts_set_record(&pass->facts, flow_engine_record(pass->engine));
+	if (pass->facts.is_started && pass->facts.started_ms == 0)
+		pass->facts.started_ms = pass->now_ms;
+	if (!flow_state_is_terminal(pass->facts.state))
+		pass->facts.ended_ms = 0;
+	else if (pass->facts.ended_ms == 0)
+		pass->facts.ended_ms = pass->now_ms;
+	return changed;
+}
+
+/* ---- deployments ---- */
+
+static int read_files(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
+	const struct flow_node_facts *facts, struct deployment_source *ret_source, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *object;
+	const struct json *entry;
+	int r = 0;
+
+	if (facts->from.length > 0)
+		return deployment_source_read(store_head(transaction),
+			deployment_key(arena, flow_pass_application(pass, node), facts->from),
+			arena, ret_source, err);
+	if (!pass->files) {
+		object = store_get(pass->view, &flow_files_kind, pass->key);
+		r = object ? json_parse(object->api, pass->arena, &pass->files, err)
+			   : err_set(err, -ENOENT, "the files of the flow are missing");
+	}
+	if (r < 0)
+		return r;
+	entry = json_get_span(pass->files, pass->definition.nodes[node].name);
+	*ret_source = (struct deployment_source){.files = json_get(entry, "files"),
+		.application_file = json_get_text(entry, "applicationFile")};
+	return ret_source->files ? 0 : err_set(err, -ENOENT, "the files of the node are missing");
+}
+
+/* Where the application was deployed last; the head's, for its first deployment. */
+static void set_place(const struct flow_pass *pass, struct store_transaction *transaction,
+	struct deployment_request *request)
+{
+	const struct store_view *head = store_head(transaction);
+	const struct store_object *application =
+		store_get(head, &application_kind, request->application);
+	struct span last = application ? application_facts(application)->succeeded : SPAN("");
+	const struct store_object *object = store_get(head, &deployment_kind,
+		last.length > 0 ? deployment_key(pass->arena, request->application, last)
+				: deployment_key(pass->arena, pass->facts.head, pass->facts.id));
+
+	request->region = object ? deployment_facts(object)->region : SPAN("");
+	request->target = object ? deployment_facts(object)->target : SPAN("");
+	request->role = object ? deployment_facts(object)->role : SPAN("");
+}
+
+static struct span approvers_of(const struct flow_pass *pass, uint32_t node)
+{
+	const struct flow_pass_node *at = &pass->nodes[node];
+	_buffer_ struct buffer text = {0};
+	struct json *document = at->document;
+
+	if (!document && at->stored &&
+		json_parse(at->stored->api, pass->arena, &document, NULL) < 0)
+		return SPAN("");
+	JSON_EACH_ITEM (json_path(document, "approval.votes"), vote)
+		buffer_format(&text, "%s%.*s", text.length > 0 ? ", " : "",
+			SPAN_ARGS(json_get_text(vote, "user")));
+	return arena_copy_span(pass->arena, buffer_span(&text));
+}
+
+static struct deployment_request new_request(const struct flow_pass *pass, uint32_t node)
+{
+	return (struct deployment_request){.application = flow_pass_application(pass, node),
+		.trigger = DEPLOYMENT_TRIGGER_FLOW,
+		.commit = SPAN(""),
+		.message = SPAN(""),
+		.flow = pass->facts.id,
+		.approved_by = SPAN(""),
+		.wanted_digest = SPAN(""),
+		.created_by = pass->facts.created_by,
+		.now_ms = pass->now_ms,
+		.random = pass->config->random};
+}
+
+/* -ECANCELED, and the refusal in the pass: the deployment cannot be made. */
+static int order_deployment(struct flow_pass *pass, struct store_transaction *transaction,
+	uint32_t node, struct deployment_request *request, const struct deployment_source *source,
+	struct span *ret_id, struct err *err)
+{
+	int r;
+
+	request->files = source->files;
+	request->application_file = source->application_file;
+	set_place(pass, transaction, request);
+	r = deployment_start(transaction, request, ret_id, err);
+	if (r != -ENOENT && r != -EBUSY && r != -E2BIG && r != -EALREADY)
+		return r;
+	pass->refused = node;
+	pass->refusal = *err;
+	return -ECANCELED;
+}
+
+static int start_plan(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
+	struct flow_node_facts *facts, struct err *err)
+{
+	struct deployment_request request = new_request(pass, node);
+	struct deployment_source source;
+	int r = read_files(pass, transaction, node, facts, &source, err);
+
+	if (r < 0)
+		return r;
+	facts->plan_count++;
+	request.trigger = DEPLOYMENT_TRIGGER_PLAN;
+	request.commit = facts->commit;
+	request.needs_approval = true;
+	request.token = arena_format(pass->arena, "%.*s-%u-plan-%lld", SPAN_ARGS(pass->facts.id),
+		node, (long long)facts->plan_count);
+	return order_deployment(pass, transaction, node, &request, &source, &facts->plan_deployment,
+		err);
+}
+
+static int start(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
+	struct flow_node_facts *facts, struct err *err)
+{
+	struct deployment_request request = new_request(pass, node);
+	const struct store_object *application =
+		store_get(store_head(transaction), &application_kind, request.application);
+	struct deployment_source source;
+	int r = read_files(pass, transaction, node, facts, &source, err);
+
+	if (r < 0)
+		return r;
+	/* A rollback of the flow returns to the state before its first run. */
+	if (!facts->is_deployed)
+		facts->before = application ? arena_copy_span(pass->arena,
+						      application_facts(application)->succeeded)
+					    : SPAN("");
+	request.commit = facts->commit;
+	request.needs_approval = pass->definition.node_rules[node].requires_approval;
+	if (request.needs_approval) {
+		request.approved_by = approvers_of(pass, node);
+		request.wanted_digest = facts->digest;
+	}
+	request.token = arena_format(pass->arena, "%.*s-%u-%lld", SPAN_ARGS(pass->facts.id), node,
+		(long long)facts->run);
+	facts->deployment_run = facts->run;
+	return order_deployment(pass, transaction, node, &request, &source, &facts->deployment,
+		err);
+}
+
+static int undo(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
+	struct flow_node_facts *facts, struct err *err)
+{
+	struct deployment_request request = new_request(pass, node);
+	struct arena *arena = store_transaction_arena(transaction);
+	struct span key = deployment_key(arena, request.application, facts->before);
+	const struct store_object *before =
+		store_get(store_head(transaction), &deployment_kind, key);
+	struct deployment_source source;
+	int r = before ? deployment_source_read(store_head(transaction), key, arena, &source, err)
+		       : -ENOENT;
+
+	if (r == -ENOENT) {
+		pass->refused = node;
+		(void)err_set(&pass->refusal, -ENOENT,
+			"the files of the deployment before the flow were deleted");
+		return -ECANCELED;
+	}
+	if (r < 0)
+		return r;
+	request.trigger = DEPLOYMENT_TRIGGER_ROLLBACK;
+	request.commit = deployment_facts(before)->commit;
+	request.token = arena_format(pass->arena, "%.*s-%u-undo-%lld", SPAN_ARGS(pass->facts.id),
+		node, (long long)facts->run);
+	return order_deployment(pass, transaction, node, &request, &source, &facts->undo, err);
+}
+
+static int stop(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
+	const struct flow_node_facts *facts, struct err *err)
+{
+	struct span application = flow_pass_application(pass, node);
+	const struct store_object *object = store_get(store_head(transaction), &deployment_kind,
+		deployment_key(pass->arena, application, facts->deployment));
+	const struct deployment_facts *deployment = object ? deployment_facts(object) : NULL;
+
+	if (!deployment || pipeline_deployment_is_terminal(deployment->state) ||
+		deployment->order != DEPLOYMENT_ORDER_NONE ||
+		(facts->stop == FLOW_STOP_WITHDRAW &&
+			deployment->state != PIPELINE_DEPLOYMENT_PENDING))
+		return 0;
+	return deployment_cancel(transaction, application, facts->deployment,
+		pass->facts.rolls_back, pass->now_ms, err);
+}
+
+/* ---- approvals ---- */
+
+/* Each wait asks anew: votes of an earlier one are void. */
+static int bind_approval(const struct flow_pass *pass, struct store_transaction *transaction,
+	uint32_t node, const struct flow_node_facts *facts, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *stored = pass->nodes[node].stored;
+	struct span key = flow_node_key(arena, pass->key, node);
+	struct approval approval = {.subject = key,
+		.digest = facts->digest,
+		.minimum = 1,
+		.requester = pass->facts.created_by,
+		.deadline_ms = facts->deadline_ms};
+
+	if (facts->state != FLOW_NODE_WAITING_APPROVAL)
+		return 0;
+	if (stored && flow_node_facts(stored)->state == FLOW_NODE_WAITING_APPROVAL &&
+		span_equal(flow_node_facts(stored)->digest, facts->digest))
+		return 0;
+	return store_put(transaction, &flow_approval_kind, key,
+		json_to_text(approval_write(&approval, arena), arena), SPAN("{}"), STORE_ANY, err);
+}
+
+/* ---- the transaction ---- */
+
+/* One of those for which has_step() is true. */
+static int put_step(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
+	struct flow_node_facts *facts, struct err *err)
+{
+	if (pass->nodes[node].needs_plan)
+		return start_plan(pass, transaction, node, facts, err);
+	if (facts->phase == FLOW_PHASE_UNDOING)
+		return undo(pass, transaction, node, facts, err);
+	return facts->stop == FLOW_STOP_NOT ? start(pass, transaction, node, facts, err)
+					    : stop(pass, transaction, node, facts, err);
+}
+
+static int put_node(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
+	const struct flow_node_facts *facts, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct flow_pass_node *at = &pass->nodes[node];
+	struct span api = at->document ? json_to_text(at->document, arena)
+			  : at->stored ? at->stored->api
+				       : SPAN("{}");
+	int r = bind_approval(pass, transaction, node, facts, err);
+
+	return r < 0 ? r
+		     : flow_node_put(transaction, flow_node_key(arena, pass->key, node), api, facts,
+			       err);
+}
+
+static int put_pass(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct flow_pass *pass = context;
+	const uint32_t *steps = pass->steps.items, *changed = pass->changed.items;
+	int r = pass->must_write ? flow_put(transaction, pass->key, pass->object->api, &pass->facts,
+					   pass->object->revision, err)
+				 : 0;
+
+	if (r >= 0 && pass->order)
+		r = store_delete(transaction, &flow_order_kind, pass->key, pass->order->revision,
+			err);
+	for (size_t i = 0; i < pass->steps.count && r >= 0; i++) {
+		struct flow_node_facts facts = pass->nodes[steps[i]].facts;
+
+		r = put_step(pass, transaction, steps[i], &facts, err);
+		if (r >= 0)
+			r = put_node(pass, transaction, steps[i], &facts, err);
+	}
+	for (size_t i = 0; i < pass->changed.count && r >= 0; i++) {
+		if (!pass->nodes[changed[i]].is_listed) /* else it was put with its step */
+			r = put_node(pass, transaction, changed[i], &pass->nodes[changed[i]].facts,
+				err);
+	}
+	return r;
+}
+
+/* The deployment of a node is refused: an event, and the pass continues without it. */
+static int take_refusal(struct flow_pass *pass, struct err *err)
+{
+	uint32_t node = pass->refused;
+	struct flow_pass_node *at = &pass->nodes[node];
+	bool may_pass = pass->refusal.code == -EBUSY || pass->refusal.code == -E2BIG;
+	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
+	enum flow_event_type type = may_pass                               ? FLOW_EVENT_UNAVAILABLE
+				    : record->phase == FLOW_PHASE_PLANNING ? FLOW_EVENT_PLAN_FAILED
+				    : record->phase == FLOW_PHASE_UNDOING
+					    ? FLOW_EVENT_UNDO_FAILED
+					    : FLOW_EVENT_DEPLOYMENT_FAILED;
+
+	at->is_held = true;
+	flow_pass_set_detail(pass, node,
+		arena_copy_span(pass->arena, span_of(pass->refusal.message)));
+	flow_pass_again_at(pass, pass->now_ms + PASS_POLL_MS);
+	return flow_pass_apply(pass, type, node, err);
+}
+
+static void write_audit(const struct flow_pass *pass)
+{
+	const uint32_t *steps = pass->steps.items;
+	struct span account, head = pass->facts.head;
+	char id[ID_UUID_SIZE];
+
+	span_split(pass->facts.head, '/', &account, &head);
+	for (size_t i = 0; pass->config->audit && i < pass->steps.count; i++) {
+		const struct flow_node_facts *facts = &pass->nodes[steps[i]].facts;
+		const struct aws_caller caller = {.account = pass->facts.account,
+			.user = pass->facts.created_by.length > 0 ? pass->facts.created_by
+								  : SPAN(USER),
+			.access_key = SPAN(""),
+			.region = SPAN(""),
+			.is_internal = true};
+		struct aws_audit audit = {.time_ms = pass->now_ms,
+			.caller = &caller,
+			.service = "slipway",
+			.operation = SPAN("StartFlowNode"),
+			.status = 200,
+			.request_id = id,
+			.write = true};
+
+		if (facts->phase != FLOW_PHASE_STARTING || facts->stop != FLOW_STOP_NOT ||
+			facts->deployment_run == facts->run)
+			continue;
+		id_uuid(pass->config->random, id);
+		audit.resource = arena_format(pass->arena,
+			"application/%.*s commit %.*s by flow %.*s of application/%.*s commit "
+			"%.*s, triggered by %s",
+			SPAN_ARGS(pass->definition.nodes[steps[i]].name), SPAN_ARGS(facts->commit),
+			SPAN_ARGS(pass->facts.id), SPAN_ARGS(head), SPAN_ARGS(pass->facts.commit),
+			deployment_trigger_name(pass->facts.trigger));
+		pass->config->audit(pass->config->audit_context, &audit);
+	}
+}
+
+int flow_carry_out(struct flow_pass *pass, struct err *err)
+{
+	for (;;) {
+		int r = take_steps(pass, err);
+
+		if (r < 0)
+			return r;
+		pass->must_write |= take_changes(pass);
+		filter_steps(pass);
+		if (!pass->must_write && !pass->order && pass->changed.count == 0 &&
+			pass->steps.count == 0)
+			return 0;
+		r = claims_write(pass->config->claims, &pass->claim, put_pass, pass, NULL, err);
+		if (r >= 0)
+			write_audit(pass);
+		if (r != -ECANCELED || pass->refused == FLOW_NO_NODE)
+			return r;
+		r = take_refusal(pass, err);
+		pass->refused = FLOW_NO_NODE;
+		if (r < 0)
+			return r;
+	}
+}

@@ -1,0 +1,32 @@
+/* The graph of a flow with its rules, as it is stored when the flow is created. It never changes. */
+#ifndef FLOW_DEFINITION_H
+#define FLOW_DEFINITION_H
+
+#include "base/json.h"
+#include "flow/engine.h"
+
+/* Where the files of a node come from. */
+struct flow_node_definition {
+	struct span name; /* of the application */
+	bool is_chain;    /* of a chain: the application has to take part in chains */
+	bool has_files;   /* the flow has them; they came with the head's */
+	bool is_latest;   /* of the application's last success when the node is planned */
+	struct span from; /* else those of this deployment; "": it has none */
+};
+
+struct flow_definition {
+	const struct flow_graph *graph;
+	struct flow_rules rules;
+	struct flow_node_rules *node_rules;
+	struct flow_node_definition *nodes;
+};
+
+struct json *flow_definition_write(const struct flow_definition *definition, struct arena *arena);
+/* Everything in the arena. -EINVAL: it is none. */
+int flow_definition_read(struct span text, struct arena *arena,
+	struct flow_definition *ret_definition, struct err *err);
+
+/* The node of an application; FLOW_NO_NODE. */
+uint32_t flow_definition_find(const struct flow_definition *definition, struct span name);
+
+#endif

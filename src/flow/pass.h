@@ -1,0 +1,81 @@
+/*
+ * One pass over a flow: what its files share. A pass reads the flow, applies everything that has happened to the engine
+ * (observe.c), and stores what changed together with the steps that follow, in one transaction (carry_out.c): a
+ * deployment exists exactly when the record of its node says so.
+ */
+#ifndef FLOW_PASS_H
+#define FLOW_PASS_H
+
+#include "base/json.h"
+#include "flow/controller.h"
+#include "flow/definition.h"
+#include "flow/kinds.h"
+#include "pipeline/record.h"
+
+#define PASS_POLL_MS 500
+
+struct flow_pass_node {
+	struct flow_node_facts facts;
+	const struct store_object *stored; /* NULL: never */
+	struct json *document;             /* that changes; NULL: as stored */
+	bool must_write;
+	bool needs_plan; /* of a deployment that only plans */
+	bool is_held;    /* its deployment cannot be made now */
+	bool is_listed;  /* in the steps of the pass */
+};
+
+struct flow_pass {
+	struct flow_controller *controller;
+	const struct flow_controller_config *config;
+	const struct store_view *view;
+	struct arena *arena;
+	struct claim claim;
+	int64_t now_ms;
+	struct span key;
+	const struct store_object *object;
+	struct flow_facts facts;
+	struct flow_definition definition;
+	struct flow_engine *engine;
+	struct flow_pass_node *nodes;
+	bool must_write;                  /* the flow */
+	const struct store_object *order; /* that was taken; NULL */
+	struct json *files;               /* of the flow, once read */
+	struct field_list changed, steps; /* uint32_t: nodes */
+	/* Of the last try to store: the node whose deployment was refused, and why. */
+	uint32_t refused;
+	struct err refusal;
+	int64_t again_ms;
+};
+
+void flow_pass_again_at(struct flow_pass *pass, int64_t wall_ms);
+int flow_pass_apply(struct flow_pass *pass, enum flow_event_type type, uint32_t node,
+	struct err *err);
+int flow_pass_apply_event(struct flow_pass *pass, struct flow_event *event, struct err *err);
+/* "ACCOUNT/NAME" */
+struct span flow_pass_application(const struct flow_pass *pass, uint32_t node);
+/* The document of a node, to be changed and written. */
+struct json *flow_pass_document(struct flow_pass *pass, uint32_t node);
+void flow_pass_set_detail(struct flow_pass *pass, uint32_t node, struct span detail);
+/* Why a node is in its state, with its cause; "". */
+struct span flow_pass_reason(const struct flow_pass *pass, uint32_t node);
+bool flow_pass_find_deployment(const struct flow_pass *pass, struct span application,
+	struct span id, struct deployment_record *ret_record);
+
+/* Reads graph, rules and nodes. The engine is to be freed. */
+int flow_pass_load(struct flow_pass *pass, struct err *err);
+
+/* observe.c: what has happened since the last pass, as events. */
+int flow_observe(struct flow_pass *pass, struct err *err);
+
+/* plan.c: the plan of one node, as events. */
+int flow_plan_node(struct flow_pass *pass, uint32_t node, struct err *err);
+/* While a node waits for approval of a plan from the latest files. */
+int flow_plan_again(struct flow_pass *pass, uint32_t node, struct err *err);
+/* Which deployment's files a node deploys now; "" with those of the flow. False: there are none. */
+bool flow_plan_find_source(struct flow_pass *pass, uint32_t node, struct span *ret_from,
+	struct span *ret_commit, enum flow_commit_source *ret_source);
+
+/* carry_out.c: the steps of the engine, and the transaction. */
+int flow_carry_out(struct flow_pass *pass, struct err *err);
+
+#endif
