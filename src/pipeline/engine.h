@@ -20,6 +20,14 @@
 
 #define ENGINE_CLAIM_PREFIX "application:"
 
+/* Counters of a target group of this server, since it began to carry traffic. */
+struct group_traffic {
+	uint64_t requests;
+	uint64_t failed;       /* that got no answer from a target */
+	uint64_t responses[5]; /* 1xx to 5xx; all 0 without HTTP */
+	double response_ms;    /* average of the last requests */
+};
+
 struct engine_config {
 	struct runner *runner;
 	struct store *store;
@@ -31,6 +39,9 @@ struct engine_config {
 	const struct post_sync *post_sync;        /* outlives it; NULL: there are no flows */
 	const struct child_operations *children;  /* of scripts; NULL: those of this machine */
 	struct repositories *repositories;        /* of applications from Git; NULL: none */
+	/* key: "ACCOUNT/REGION/GROUP". False: this server carries no traffic to it. NULL: to none. */
+	bool (*read_traffic)(void *context, struct span key, struct group_traffic *ret_traffic);
+	void *traffic_context;
 	int (*find_role)(void *context, struct span account, struct span role,
 		const struct aws_policy **ret_policy, struct err *err);
 	void *find_role_context;

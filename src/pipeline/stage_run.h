@@ -69,10 +69,12 @@ struct span stage_check_analysis(const struct deployment_pass *pass,
 	const struct stage_options *options);
 
 /* stages_metrics.c: metrics of the provider METRICS_PROVIDER_OWN */
-bool stage_knows_metric(struct span name);
-const char *stage_metric_names(void);
-int stage_take_own_sample(struct deployment_pass *pass, const struct stage_record *stage,
-	const struct analysis_check *check, struct analysis_sample *ret_sample, struct err *err);
+/* Why the deployment has no such metric; "": it has. */
+struct span stage_check_metric(const struct deployment_pass *pass, struct span name);
+/* *counters: those of the sample before, or of the begin of the stage, and now those of this one. NULL: there are none yet,
+ * and then there is no sample. */
+int stage_take_own_sample(struct deployment_pass *pass, const struct analysis_check *check,
+	const struct json **counters, struct analysis_sample *ret_sample, struct err *err);
 
 /* Ends the jobs of stages that are over. */
 void stage_end_jobs(struct deployment_pass *pass);

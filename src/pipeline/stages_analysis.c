@@ -64,12 +64,8 @@ struct span stage_check_analysis(const struct deployment_pass *pass,
 		if (check->run.length > 0 && !(settings && settings->allows_scripts))
 			return SPAN("commands are off; pipelines.scripts of the server's "
 				    "configuration allows them");
-		if (is_own(check) && !stage_knows_metric(check->query))
-			return arena_format(pass->arena,
-				"metric \"%.*s\" of provider %s is not "
-				"known (%s)",
-				SPAN_ARGS(check->query), METRICS_PROVIDER_OWN,
-				stage_metric_names());
+		if (is_own(check) && stage_check_metric(pass, check->query).length > 0)
+			return stage_check_metric(pass, check->query);
 		if (is_metric(check) && !is_own(check) &&
 			!pipeline_find_provider(settings, check->provider))
 			return arena_format(pass->arena,
@@ -346,10 +342,11 @@ static int begin_sample(struct deployment_pass *pass, const struct stage_record 
 
 /* ---- the stage ---- */
 
-/* Stored of a check: {"name", "samples", "verdict", "reason"}. */
+/* Stored of a check: {"name", "samples", "verdict", "reason", "counters"}. */
 struct check_state {
 	const struct analysis_check *check;
 	size_t number;
+	const struct json *counters; /* of its own metric, at its last sample; NULL */
 	struct analysis_sample *samples;
 	size_t sample_count;
 	struct analysis_decision decision;
@@ -361,6 +358,7 @@ static int read_state(struct deployment_pass *pass, const struct stage_record *s
 	const struct json *stored = json_item(json_get(stage->details, "checks"), state->number),
 			  *samples = json_get(stored, "samples");
 
+	state->counters = json_get(stored, "counters");
 	return samples ? analysis_read_samples(samples, pass->arena, &state->samples,
 				 &state->sample_count, err)
 		       : 0;
@@ -382,6 +380,7 @@ static const struct json *write_states(const struct deployment_pass *pass,
 		json_set(pass->arena, item, "samples",
 			analysis_write_samples(states[i].samples, states[i].sample_count,
 				pass->arena));
+		json_set(pass->arena, item, "counters", states[i].counters);
 		json_append(pass->arena, list, item);
 	}
 	return list;
@@ -457,12 +456,16 @@ static int step_check(struct deployment_pass *pass, struct stage_record *stage,
 	decide_check(pass, stage, options, state);
 	if (state->decision.verdict != ANALYSIS_RUNNING || is_running)
 		return 0;
-	if (state->decision.is_sample_due && is_own(state->check)) {
+	if (is_own(state->check) && (state->decision.is_sample_due || !state->counters)) {
+		bool is_begin = !state->counters;
 		struct analysis_sample sample;
 
-		r = stage_take_own_sample(pass, stage, state->check, &sample, err);
+		r = stage_take_own_sample(pass, state->check, &state->counters, &sample, err);
 		if (r < 0)
 			return r;
+		pass->must_write = true;
+		if (is_begin)
+			return 0;
 		add_sample(pass, stage, state, &sample, SPAN(""));
 		decide_check(pass, stage, options, state);
 	} else if (state->decision.is_sample_due) {

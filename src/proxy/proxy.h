@@ -269,6 +269,8 @@ struct proxy_state {
 	struct proxy_fault *fault; /* filled when the state is refused; NULL: not wanted */
 };
 
+#define PROXY_CLASSES 5 /* of status codes */
+
 /* Counters of a driver, since the listener, group or target was first applied. Counters survive
  * weight changes and workers. A connection is a TCP connection, a UDP session or an HTTP
  * request. */
@@ -287,6 +289,11 @@ struct proxy_counters {
 	uint64_t idle_ends;        /* ended by an idle limit */
 	uint64_t evictions;        /* evicted UDP sessions */
 	uint64_t cut;              /* ended by a drain deadline, or with their target */
+	/* HTTP groups and targets only: */
+	uint64_t responses
+		[PROXY_CLASSES]; /* 1xx to 5xx, those of the driver for its own errors included */
+	uint64_t
+		response_ms; /* until the target has answered; average of the last 500 or so; no sum */
 };
 
 struct proxy_target_report {

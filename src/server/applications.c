@@ -11,6 +11,7 @@
 #include "pipeline/resync.h"
 #include "pipeline/script.h"
 #include "server/components.h"
+#include "server/traffic.h"
 
 void applications_register(struct server *server)
 {
@@ -69,6 +70,28 @@ static int start_triggers(struct server *server, struct err *err)
 	return code < 0 ? code : resync_start(&resync, &server->resync, err);
 }
 
+static bool read_traffic(void *context, struct span key, struct group_traffic *ret_traffic)
+{
+	struct server *server = context;
+	_arena_ struct arena *arena = arena_new(0);
+	struct proxy_report report = {0};
+	const struct proxy_group_report *group;
+
+	if (server->draining)
+		return false;
+	elb_plane_report(server->traffic->plane, arena, &report);
+	group = proxy_report_group(&report, arena_copy(arena, key.data, key.length));
+	if (!group)
+		return false;
+	ret_traffic->requests = group->counters.connections;
+	ret_traffic->failed = group->counters.failed;
+	ret_traffic->response_ms = (double)group->counters.response_ms;
+	_Static_assert(sizeof(ret_traffic->responses) == sizeof(group->counters.responses),
+		"classes");
+	memcpy(ret_traffic->responses, group->counters.responses, sizeof(ret_traffic->responses));
+	return true;
+}
+
 int applications_open(struct server *server, struct err *err)
 {
 	struct engine_config config = {.runner = server->runner,
@@ -78,6 +101,8 @@ int applications_open(struct server *server, struct err *err)
 		.targets = server->targets,
 		.settings = &server->config->pipelines,
 		.post_sync = &flow_post_sync,
+		.read_traffic = read_traffic,
+		.traffic_context = server,
 		.find_role = find_role,
 		.find_role_context = server,
 		.report = server_report_controller,

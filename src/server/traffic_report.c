@@ -24,17 +24,28 @@
 	X("evictions_total", "evictions", evictions, true, "UDP sessions that gave way")           \
 	X("cut_total", "cut", cut, true, "Ended by a drain deadline, or with their target")
 
-static const struct counter {
+/* Of groups and targets. */
+#define RESPONSE_COUNTERS(X)                                                                       \
+	X("responses_1xx_total", "responses1xx", responses[0], true, "Responses with status 1xx")  \
+	X("responses_2xx_total", "responses2xx", responses[1], true, "Responses with status 2xx")  \
+	X("responses_3xx_total", "responses3xx", responses[2], true, "Responses with status 3xx")  \
+	X("responses_4xx_total", "responses4xx", responses[3], true, "Responses with status 4xx")  \
+	X("responses_5xx_total", "responses5xx", responses[4], true, "Responses with status 5xx")  \
+	X("response_milliseconds", "responseMilliseconds", response_ms, false,                     \
+		"Time until targets answer, average of the last requests")
+
+struct counter {
 	const char *metric, *json;
 	size_t offset;
 	bool grows;
 	const char *help;
-} counters[] = {
+};
+
 #define X(metric, json, member, grows, help)                                                       \
 	{metric, json, offsetof(struct proxy_counters, member), grows, help},
-	COUNTERS(X)
+static const struct counter counters[] = {COUNTERS(X)};
+static const struct counter response_counters[] = {RESPONSE_COUNTERS(X)};
 #undef X
-};
 
 static unsigned long long value_of(const struct counter *counter,
 	const struct proxy_counters *values)
@@ -88,17 +99,23 @@ static void write_routes(const struct proxy_report *report, struct buffer *out)
 	}
 }
 
+static void write_group_counter(const struct proxy_report *report, const struct counter *counter,
+	struct buffer *out)
+{
+	_free_ char *name = memory_format("group_%s", counter->metric);
+
+	metric_head(out, name, counter->grows, counter->help);
+	for (size_t i = 0; i < report->group_count; i++)
+		buffer_format(out, "slipway_%s{group=\"%s\"} %llu\n", name, report->groups[i].name,
+			value_of(counter, &report->groups[i].counters));
+}
+
 static void write_groups(const struct proxy_report *report, struct buffer *out)
 {
-	for (size_t c = 0; c < LENGTH(counters); c++) {
-		_free_ char *name = memory_format("group_%s", counters[c].metric);
-
-		metric_head(out, name, counters[c].grows, counters[c].help);
-		for (size_t i = 0; i < report->group_count; i++)
-			buffer_format(out, "slipway_%s{group=\"%s\"} %llu\n", name,
-				report->groups[i].name,
-				value_of(&counters[c], &report->groups[i].counters));
-	}
+	for (size_t c = 0; c < LENGTH(counters); c++)
+		write_group_counter(report, &counters[c], out);
+	for (size_t c = 0; c < LENGTH(response_counters); c++)
+		write_group_counter(report, &response_counters[c], out);
 }
 
 /* How many targets are in which state, of the groups that are in use. */
@@ -142,14 +159,23 @@ void traffic_write_metrics(struct server *server, struct buffer *out)
 
 /* ---- DescribeTraffic ---- */
 
-static const struct json *counters_document(struct arena *arena,
-	const struct proxy_counters *values)
+static struct json *counters_document(struct arena *arena, const struct proxy_counters *values)
 {
 	struct json *document = json_new_object(arena);
 
 	for (size_t i = 0; i < LENGTH(counters); i++)
 		json_set_integer(arena, document, counters[i].json,
 			(int64_t)value_of(&counters[i], values));
+	return document;
+}
+
+static struct json *with_responses(struct arena *arena, const struct proxy_counters *values)
+{
+	struct json *document = counters_document(arena, values);
+
+	for (size_t i = 0; i < LENGTH(response_counters); i++)
+		json_set_integer(arena, document, response_counters[i].json,
+			(int64_t)value_of(&response_counters[i], values));
 	return document;
 }
 
@@ -207,9 +233,10 @@ static const struct json *group_document(struct arena *arena,
 		json_set_string(arena, target, "state",
 			span_of(proxy_target_state_name(group->targets[i].state)));
 		json_set(arena, target, "counters",
-			counters_document(arena, &group->targets[i].counters));
+			with_responses(arena, &group->targets[i].counters));
 		json_append(arena, targets, target);
 	}
+	json_set(arena, document, "counters", with_responses(arena, &group->counters));
 	json_set(arena, document, "targets", targets);
 	return document;
 }

@@ -9,6 +9,7 @@ import pytest
 from applications import Application
 from balancing import free_port
 from conftest import DEADLINE, wait_until
+from rest_requests import ask
 from test_app_names import BLUE_GREEN, CANARY
 from test_services_traffic import Traffic, balancers, lookup, programs  # noqa: F401
 
@@ -227,3 +228,57 @@ def test_without_a_matching_rule_routing_fails(world, client):
     assert ended["state"] == "FAILURE" and "no rule forwards to both" in ended["reason"], ended
     assert world.tasks() == old
     client.assert_no_failures()
+
+
+def group_metrics(world, arn, counter):
+    """A counter of the data plane, from the metrics page."""
+    text = ask(world.server, "GET", "/metrics").text
+    name = f'slipway_group_{counter}{{group="'
+    lines = [line for line in text.split("\n") if line.startswith(name)
+             and f"/{arn.split('/')[1]}\"" in line]
+    return int(lines[0].split()[-1]) if lines else 0
+
+
+def analysis(*metrics):
+    return ("ANALYSIS", {"duration": "4s", "metrics": [
+        {"provider": "slipway", "interval": "1s", **metric} for metric in metrics]})
+
+
+def test_an_analysis_by_own_counters(world, client):
+    """Scenario 46: response classes and latency of the target groups, without Prometheus."""
+    app, old = world.application, world.tasks()
+    stages = [("ECS_CANARY_ROLLOUT", {"scale": 50}), ("ECS_TRAFFIC_ROUTING", {"canary": 50})]
+    world.version("2")
+    app.pipeline(*stages, analysis({"query": "error_rate", "expected": {"max": 0.01}},
+                                   {"query": "latency_ms", "expected": {"max": 4000}},
+                                   {"query": "requests", "expected": {"min": 1}}),
+                 ("ECS_TRAFFIC_ROUTING", {"primary": 100}), ("ECS_CANARY_CLEAN", {}))
+    ended = app.sync()
+    assert ended["state"] == "SUCCESS", ended
+    client.assert_no_failures()
+    assert group_metrics(world, world.green, "responses_2xx_total") > 0
+    assert group_metrics(world, world.green, "responses_5xx_total") == 0
+
+    world.version("broken")
+    app.pipeline(*stages, analysis({"query": "error_rate", "expected": {"max": 0.01},
+                                    "failureLimit": 1}))
+    ended = app.sync()
+    assert ended["state"] == "FAILURE", ended
+    assert "error_rate: value 1" in ended["reason"] and "at most 0.01" in ended["reason"], ended
+    samples = [line for line in app.log().split("\n") if "error_rate: 1" in line]
+    assert len(samples) == 2, samples  # one bad point passes, the second fails at once
+    assert world.tasks() >= old
+    assert group_metrics(world, world.green, "responses_5xx_total") > 0
+    assert group_metrics(world, world.blue, "responses_5xx_total") == 0
+    world.assert_one_primary()
+
+
+def test_unknown_metrics_are_refused(world):
+    app = world.application
+    world.version("2")
+    for name, message in (("errors", "error_rate"), ("error_rate", "target group")):
+        if name == "error_rate":
+            del app.spec["input"]["targetGroups"]["canary"]
+        app.pipeline(analysis({"query": name, "expected": {"max": 1}}))
+        ended = app.sync()
+        assert ended["state"] == "FAILURE" and message in ended["reason"], ended

@@ -6,7 +6,7 @@ It answers every GET with its version and task on each of the ports, and appends
 request and for the signal that ends it: seconds of the machine's clock, then what. /slow/N is answered after N
 milliseconds, /until/NAME (written down as "held", too) as soon as there is FOLDER/NAME. Health checks (/health)
 are answered with 200, or 500 while FOLDER/sick-TASK is there, and are not written down. Asked to end, it ends at
-once: a later request is lost, and open ones as well, unless GRACEFUL is set. In a pod the task is the
+once: a later request is lost, and open ones as well, unless GRACEFUL is set. Version "broken" answers requests with 500. In a pod the task is the
 pod's uid, which is in the mounts that every pod has.
 """
 import http.server
@@ -66,7 +66,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         if self.path != "/health":
             note("request")
         take_time(self.path)
-        self.send_response(200 if healthy or self.path != "/health" else 500)
+        good = healthy if self.path == "/health" else VERSION != "broken"
+        self.send_response(200 if good else 500)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
         self.wfile.write(body)

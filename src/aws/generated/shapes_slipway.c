@@ -131,18 +131,19 @@
 	WORD_(proved) WORD_(reason) WORD_(refused) WORD_(refusesRequester) WORD_(region) \
 	WORD_(registered) WORD_(replace) WORD_(replaceThenTerminate) WORD_(repositories) \
 	WORD_(repository) WORD_(requestId) WORD_(requester) WORD_(requiresApproval) WORD_(resets) \
-	WORD_(resourceId) WORD_(resourceType) WORD_(retries) WORD_(role) WORD_(rollback) \
-	WORD_(routes) WORD_(rows) WORD_(run) WORD_(running) WORD_(runningTasks) WORD_(runs) \
-	WORD_(scale) WORD_(schedule) WORD_(scheduleState) WORD_(secretAccessKey) \
-	WORD_(securityGroups) WORD_(service) WORD_(serviceArn) WORD_(session) WORD_(settled) \
-	WORD_(since) WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) WORD_(soakSeconds) \
-	WORD_(stage) WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) \
-	WORD_(startedBy) WORD_(startsFlow) WORD_(state) WORD_(status) WORD_(statusReason) \
-	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedReason) WORD_(strategy) \
-	WORD_(subject) WORD_(subnets) WORD_(succeeded) WORD_(summary) WORD_(sync) WORD_(tail) \
-	WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) \
-	WORD_(taskCount) WORD_(taskDefinition) WORD_(taskId) WORD_(taskSets) WORD_(tasks) \
-	WORD_(terminal) WORD_(terminateTasks) WORD_(text) WORD_(time) \
+	WORD_(resourceId) WORD_(resourceType) WORD_(responseMilliseconds) WORD_(responses1xx) \
+	WORD_(responses2xx) WORD_(responses3xx) WORD_(responses4xx) WORD_(responses5xx) \
+	WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(run) \
+	WORD_(running) WORD_(runningTasks) WORD_(runs) WORD_(scale) WORD_(schedule) \
+	WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) WORD_(service) \
+	WORD_(serviceArn) WORD_(session) WORD_(settled) WORD_(since) WORD_(sinceSeconds) \
+	WORD_(sinceTime) WORD_(skipped) WORD_(soakSeconds) WORD_(stage) WORD_(stages) WORD_(stale) \
+	WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) WORD_(startsFlow) \
+	WORD_(state) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
+	WORD_(stoppedReason) WORD_(strategy) WORD_(subject) WORD_(subnets) WORD_(succeeded) \
+	WORD_(summary) WORD_(sync) WORD_(tail) WORD_(target) WORD_(targetGroupArn) WORD_(targets) \
+	WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(taskId) \
+	WORD_(taskSets) WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) WORD_(text) WORD_(time) \
 	TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(traffic) WORD_(trigger) \
 	WORD_(truncated) WORD_(type) WORD_(unhealthy) WORD_(unreachable) \
@@ -370,7 +371,7 @@ enum {
 	RANGE(M_TaskDefinitionState, 4),
 	RANGE(M_TaskNotReachableException, 3),
 	RANGE(M_ThrottlingException, 3),
-	RANGE(M_TrafficCounters, 14),
+	RANGE(M_TrafficCounters, 20),
 	RANGE(M_TrafficGroup, 3),
 	RANGE(M_TrafficListener, 5),
 	RANGE(M_TrafficRoute, 3),
@@ -1205,7 +1206,13 @@ static const struct shape_member members[] = {
 	MEMBER(connections, long, REQUIRED),
 	MEMBER(datagramsIn, long, REQUIRED),
 	MEMBER(datagramsOut, long, REQUIRED),
+	MEMBER(responses1xx, long, 0),
+	MEMBER(responses2xx, long, 0),
+	MEMBER(responses3xx, long, 0),
+	MEMBER(responses4xx, long, 0),
+	MEMBER(responses5xx, long, 0),
 	MEMBER(connectFailures, long, REQUIRED),
+	MEMBER(responseMilliseconds, long, 0),
 	/* TrafficGroup */
 	MEMBER(name, string, REQUIRED),
 	MEMBER(targets, list_of_TrafficTarget, REQUIRED),

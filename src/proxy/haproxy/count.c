@@ -45,6 +45,9 @@ static void add_difference(struct haproxy *haproxy, struct process *process, str
 	ADD_(retries)
 	ADD_(failed)
 	ADD_(resets)
+	for (size_t i = 0; i < PROXY_CLASSES; i++) {
+		ADD_(responses[i])
+	}
 #undef ADD_
 	*before = *now;
 }
@@ -60,7 +63,9 @@ enum {
 	COLUMN_FAILED = 13,
 	COLUMN_RETRIES = 15,
 	COLUMN_REDISPATCHES = 16,
-	COLUMN_COUNT = 17,
+	COLUMN_CLASSES = 39, /* 1xx; others follow */
+	COLUMN_RESPONSE_MS = 60,
+	COLUMN_COUNT = 61,
 };
 
 static void read_stat_line(struct haproxy *haproxy, struct process *process, struct span line)
@@ -95,7 +100,9 @@ static void read_stat_line(struct haproxy *haproxy, struct process *process, str
 		.connect_failures = values[COLUMN_FAILED] + retries,
 		.retries = retries,
 		.failed = values[COLUMN_FAILED],
+		.response_ms = values[COLUMN_RESPONSE_MS],
 	};
+	memcpy(now.responses, &values[COLUMN_CLASSES], sizeof(now.responses));
 	/* Spare backends are not reported. */
 	if (now.connections + now.connect_failures > 0 || map_has(&process->seen, key))
 		add_difference(haproxy, process, key, &now);
@@ -230,6 +237,10 @@ static void add_up(struct proxy_counters *sum, const struct proxy_counters *more
 	sum->retries += more->retries;
 	sum->failed += more->failed;
 	sum->resets += more->resets;
+	for (size_t i = 0; i < PROXY_CLASSES; i++)
+		sum->responses[i] += more->responses[i];
+	if (more->response_ms > 0)
+		sum->response_ms = more->response_ms;
 }
 
 __attribute__((format(printf, 2, 3))) static struct proxy_counters tally(struct haproxy *haproxy,
@@ -247,8 +258,12 @@ __attribute__((format(printf, 2, 3))) static struct proxy_counters tally(struct 
 		out = *found;
 	for (size_t i = 0; i < PROCESSES_MAX; i++) {
 		found = map_get(&haproxy->processes[i].seen, span_of(key));
-		if (found)
-			out.active += found->active;
+		if (!found)
+			continue;
+		out.active += found->active;
+		/* A process that ends has the older ones. */
+		if (out.response_ms == 0 || &haproxy->processes[i] == haproxy->current)
+			out.response_ms = found->response_ms;
 	}
 	return out;
 }
