@@ -23,8 +23,17 @@ struct aws_target;
 struct aws_target *aws_target_local(struct aws_dispatcher *dispatcher, struct runner *runner,
 	const struct aws_caller *caller);
 
+/* Where one service is, if it is not at the endpoint of the others. */
+struct aws_service_endpoint {
+	const char *service; /* "servicediscovery" */
+	const char *endpoint;
+};
+#define AWS_SERVICE_ENDPOINTS_MAX 4
+
 struct aws_remote_config {
 	const char *endpoint; /* "https://ecs.eu-west-1.amazonaws.com", "http://127.0.0.1:4780" */
+	const struct aws_service_endpoint *others; /* NULL: none */
+	size_t other_count;
 	const char *region;
 	const char *access_key, *secret, *session_token; /* the last may be NULL */
 	struct aws_signer *signer;                       /* instead of the three; see signer.h */

@@ -27,12 +27,20 @@
 #define URL_MAX 2048
 #define ATTEMPT_LEAST_US INT64_C(500000) /* less is not worth an attempt */
 
+/* An endpoint, taken apart. */
+struct place {
+	const char *service; /* NULL: of all that have none of their own */
+	const char *url;
+	struct span host, path;
+};
+
 struct remote_target {
 	struct aws_target target;
 	struct http_client *client;
 	struct http_client_cancel cancel;
-	const char *url;
-	struct span host, path;
+	struct place
+		places[1 + AWS_SERVICE_ENDPOINTS_MAX]; /* the first one is that of all others */
+	size_t place_count;
 	struct span region;
 	struct span authorities;              /* PEM; none: the system's */
 	struct sigv4_credentials credentials; /* without a signer */
@@ -264,21 +272,31 @@ static int get_credentials(struct remote_target *remote, struct arena *arena,
 	return 0;
 }
 
+static const struct place *find_place(const struct remote_target *remote, const char *service)
+{
+	for (size_t i = 1; i < remote->place_count; i++) {
+		if (strcmp(remote->places[i].service, service) == 0)
+			return &remote->places[i];
+	}
+	return &remote->places[0];
+}
+
 static int send_once(const struct remote_call *remote_call,
 	const struct sigv4_credentials *credentials, struct arena *scratch,
 	struct http_client_response **ret_response, struct err *err)
 {
 	struct remote_target *remote = remote_call->remote;
+	const struct place *place = find_place(remote, remote_call->call->service);
 	const struct protocol *protocol = remote_call->protocol;
 	struct sigv4_header headers[3 + 4] = {
-		{SPAN("Host"), remote->host},
+		{SPAN("Host"), place->host},
 		{SPAN("Content-Type"), span_of(protocol->content_type)},
 		{SPAN("X-Amz-Target"), target_header(remote_call, scratch)},
 	};
 	size_t own = protocol->has_target ? 3 : 2;
 	struct sigv4_request request = {
 		.method = SPAN("POST"),
-		.path = remote->path,
+		.path = place->path,
 		.query = SPAN(""),
 		.headers = headers,
 		.header_count = own,
@@ -295,7 +313,7 @@ static int send_once(const struct remote_call *remote_call,
 	return http_client_request(remote->client,
 		&(struct http_client_request){
 			.method = "POST",
-			.url = remote->url,
+			.url = place->url,
 			.headers = sent,
 			.header_count = count,
 			.body = remote_call->body,
@@ -460,8 +478,10 @@ static void close_remote(struct aws_target *target)
 }
 
 /* Takes the endpoint apart. Host is written as HTTP wants it: without the scheme's own port. */
-static int read_endpoint(struct remote_target *remote, const char *endpoint, struct err *err)
+static int read_endpoint(struct remote_target *remote, const char *service, const char *endpoint,
+	struct err *err)
 {
+	struct place *place = &remote->places[remote->place_count];
 	struct span rest = span_of(endpoint ? endpoint : ""), host, path;
 	struct span own_port = SPAN(":443");
 
@@ -491,14 +511,30 @@ static int read_endpoint(struct remote_target *remote, const char *endpoint, str
 	}
 	if (host.length == 0)
 		return err_set(err, -EINVAL, "endpoint '%s': has no host", endpoint);
-	remote->url = arena_format(remote->target.arena, "%.*s%.*s%.*s",
+	place->service = service;
+	place->url = arena_format(remote->target.arena, "%.*s%.*s%.*s",
 		(int)(host.data - rest.data), rest.data, SPAN_ARGS(host), SPAN_ARGS(path))
-			      .data;
+			     .data;
 	if (span_ends_with(host, own_port))
 		host.length -= own_port.length;
-	remote->host = arena_copy_span(remote->target.arena, host);
-	remote->path = arena_copy_span(remote->target.arena, path);
+	place->host = arena_copy_span(remote->target.arena, host);
+	place->path = arena_copy_span(remote->target.arena, path);
+	remote->place_count++;
 	return 0;
+}
+
+static int read_endpoints(struct remote_target *remote, const struct aws_remote_config *config,
+	struct err *err)
+{
+	int code = read_endpoint(remote, NULL, config->endpoint, err);
+
+	if (config->other_count > AWS_SERVICE_ENDPOINTS_MAX)
+		return err_set(err, -EINVAL, "endpoints: at most %d", AWS_SERVICE_ENDPOINTS_MAX);
+	for (size_t i = 0; i < config->other_count && code == 0; i++)
+		code = read_endpoint(remote,
+			arena_copy_string(remote->target.arena, config->others[i].service),
+			config->others[i].endpoint, err);
+	return code;
 }
 
 static int fill_remote(struct remote_target *remote, const struct aws_remote_config *config,
@@ -527,7 +563,7 @@ static int fill_remote(struct remote_target *remote, const struct aws_remote_con
 		return err_set(err, -EINVAL, "attempts: at most %d", ATTEMPTS_MAX);
 	if (config->calls_per_second < 0 || config->timeout_ms < 0 || config->total_ms < 0)
 		return err_set(err, -EINVAL, "calls per second, timeout: must not be negative");
-	return read_endpoint(remote, config->endpoint, err);
+	return read_endpoints(remote, config, err);
 }
 
 int aws_target_remote(const struct aws_remote_config *config, struct http_client *client,

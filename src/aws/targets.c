@@ -55,6 +55,38 @@ static const char *endpoint_of(struct aws_targets *targets, const char *requeste
 			 : aws_endpoint_of(targets->arena, service, span_of(region)).data;
 }
 
+/* NULL: where ECS is. */
+static const char *other_endpoint(struct aws_targets *targets,
+	const struct aws_target_settings *settings, const char *requested, const char *service)
+{
+	const char *ecs = endpoint_of(targets, NULL, "ecs", settings->region);
+	bool is_aws = !settings->endpoint || strcmp(settings->endpoint, ecs) == 0;
+
+	return requested || is_aws ? endpoint_of(targets, requested, service, settings->region)
+				   : NULL;
+}
+
+/* Of the services that AWS has at other endpoints than ECS. */
+static size_t list_endpoints(struct aws_targets *targets,
+	const struct aws_target_settings *settings,
+	struct aws_service_endpoint list[AWS_SERVICE_ENDPOINTS_MAX])
+{
+	const struct {
+		const char *service, *requested;
+	} others[] = {{"servicediscovery", settings->cloudmap_endpoint},
+		{"elasticloadbalancing", settings->elb_endpoint}};
+	size_t count = 0;
+
+	for (size_t i = 0; i < LENGTH(others); i++) {
+		const char *endpoint =
+			other_endpoint(targets, settings, others[i].requested, others[i].service);
+
+		if (endpoint)
+			list[count++] = (struct aws_service_endpoint){others[i].service, endpoint};
+	}
+	return count;
+}
+
 static int make_role(struct aws_targets *targets, const struct scope *scope, const char *arn,
 	struct aws_signer *base, struct aws_signer **ret_signer, struct err *err)
 {
@@ -84,13 +116,16 @@ static int make_face(struct aws_targets *targets, struct scope *scope, struct sp
 	struct face **ret_face, struct err *err)
 {
 	const struct aws_target_settings *settings = scope->settings;
+	struct aws_service_endpoint others[AWS_SERVICE_ENDPOINTS_MAX];
 	struct aws_remote_config config = {
 		.endpoint = endpoint_of(targets, settings->endpoint, "ecs", settings->region),
 		.authorities = scope->authorities,
 		.region = settings->region,
 		.signer = scope->own,
 		.calls_per_second = settings->calls_per_second,
-		.timeout_ms = (int)settings->timeout_ms};
+		.timeout_ms = (int)settings->timeout_ms,
+		.others = others,
+		.other_count = list_endpoints(targets, settings, others)};
 	struct face *face = memory_allocate(sizeof(*face));
 	int code = 0;
 

@@ -23,8 +23,11 @@
 struct aws_target_settings {
 	const char *name;
 	const char *region;
-	const char *account;                 /* twelve digits: that its clusters are in */
-	const char *endpoint, *sts_endpoint; /* NULL: AWS's of the region */
+	const char *account;  /* twelve digits: that its clusters are in */
+	const char *endpoint; /* of ECS; NULL: AWS's of the region */
+	/* NULL: with an own endpoint of ECS the same one, else AWS's of the region. */
+	const char *cloudmap_endpoint, *elb_endpoint;
+	const char *sts_endpoint; /* NULL: AWS's of the region */
 	const char *ca; /* file of the authorities to trust with https; NULL: the system's */
 	struct aws_key_source key;
 	const char *role, *external_id; /* NULL: none */

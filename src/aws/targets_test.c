@@ -54,7 +54,7 @@ struct fixture {
 	struct runner *runner;
 	struct http_client *client;
 	struct http_server *server;
-	char url[64], sts_url[80], folder[64], secret_path[96], profile_path[96];
+	char url[64], sts_url[80], cloudmap_url[80], folder[64], secret_path[96], profile_path[96];
 	struct aws_target_settings settings;
 	struct aws_targets *targets;
 	struct arena *arena;
@@ -67,6 +67,7 @@ struct fixture {
 	unsigned sessions;           /* given out so far; the number is in their names */
 	unsigned session_least;      /* older ones are refused as expired */
 	unsigned assumed, requested; /* authenticated calls of either kind */
+	unsigned cloudmap_requested; /* of the latter: at the path /cloudmap */
 	bool denies;                 /* AssumeRole */
 	int64_t lasts_ms;            /* of a session */
 	char said[4][128]; /* role, session name, external id, access key of the last AssumeRole */
@@ -199,11 +200,16 @@ static void assume(struct fixture *fixture, struct http_exchange *exchange,
 static void serve(struct http_exchange *exchange, const struct http_request *request, void *context)
 {
 	struct fixture *fixture = context;
-	bool is_sts = span_is(request->path, "/sts");
+	bool is_sts = span_is(request->path, "/sts"),
+	     is_cloudmap = span_is(request->path, "/cloudmap");
 	struct sigv4_claim claim;
 
 	lock_take(&fixture->lock);
-	if (!is_trusted(fixture, request, is_sts ? "sts" : "ecs", &claim)) {
+	if (!is_trusted(fixture, request,
+		    is_sts        ? "sts"
+		    : is_cloudmap ? "servicediscovery"
+				  : "ecs",
+		    &claim)) {
 		if (is_sts)
 			refuse_sts(exchange, "InvalidClientTokenId", "no such key");
 		else
@@ -219,6 +225,7 @@ static void serve(struct http_exchange *exchange, const struct http_request *req
 			SPAN("{\"__type\":\"ThrottlingException\"}"));
 	} else {
 		fixture->requested++;
+		fixture->cloudmap_requested += is_cloudmap;
 		snprintf(fixture->signer, sizeof(fixture->signer), "%.*s",
 			SPAN_ARGS(claim.access_key));
 		snprintf(fixture->token, sizeof(fixture->token), "%.*s",
@@ -262,6 +269,7 @@ static int set_up(void **state)
 	write_file(fixture->secret_path, SECRET "\n");
 	snprintf(fixture->url, sizeof(fixture->url), "http://127.0.0.1:%u",
 		http_server_port(fixture->server));
+	snprintf(fixture->cloudmap_url, sizeof(fixture->cloudmap_url), "%s/cloudmap", fixture->url);
 	snprintf(fixture->sts_url, sizeof(fixture->sts_url), "%s/sts", fixture->url);
 	fixture->settings = (struct aws_target_settings){.name = "prod",
 		.region = "eu-west-1",
@@ -604,6 +612,21 @@ static void endpoints_are_those_of_aws(void **state)
 	assert_reported(fixture, "target 'prod': endpoint 'ftp://x'");
 }
 
+static void a_service_has_its_own_endpoint(void **state)
+{
+	struct fixture *fixture = *state;
+
+	fixture->settings.cloudmap_endpoint = fixture->cloudmap_url;
+	open_targets(fixture);
+	assert_answered(fixture, "");
+	assert_int_equal(fixture->cloudmap_requested, 0);
+	if (aws_call(target_of(fixture, "", AWS_TARGET_READS), "servicediscovery", "ListServices",
+		    NULL, fixture->arena, &fixture->answer, &fixture->failure, &fixture->err) < 0)
+		fail_msg("%s", fixture->err.message);
+	assert_int_equal(fixture->cloudmap_requested, 1);
+	assert_int_equal(fixture->requested, 2);
+}
+
 /* Neither the wait before a retry nor the wait for another session delays an end. */
 static void cancelled_while_it_waits(void **state)
 {
@@ -658,6 +681,7 @@ int main(void)
 		TEST(a_write_ends_in_time),
 		TEST(targets_are_found_by_name),
 		TEST(endpoints_are_those_of_aws),
+		TEST(a_service_has_its_own_endpoint),
 		TEST(cancelled_while_it_waits),
 		TEST(cancelled_for_good),
 	};

@@ -14,13 +14,20 @@
 static const struct config_member members[] = {
 #define OFFSET(member) offsetof(struct aws_target_settings, member)
 	{"name", CONFIG_NAME, true, OFFSET(name), 0, 0, SERVER_TARGET_NAME_MAX, "production",
-		"What environments call it."},
+		"What environments and applications call it."},
 	{"region", CONFIG_TEXT, true, OFFSET(region), 0, 0, 0, "eu-west-1", "Of its clusters."},
 	{"account", CONFIG_TEXT, true, OFFSET(account), 0, 0, 0, "\"111122223333\"",
 		"Twelve digits, in quotes: the account that its clusters are in."},
 	{"endpoint", CONFIG_URL, false, OFFSET(endpoint), 0, 0, 0,
 		"https://ecs.eu-west-1.amazonaws.com",
 		"Of ECS, http:// or https://. Without it: AWS's of the region."},
+	{"cloudMapEndpoint", CONFIG_URL, false, OFFSET(cloudmap_endpoint), 0, 0, 0,
+		"https://servicediscovery.eu-west-1.amazonaws.com",
+		"Of Cloud Map, which applications use. Without it: where ECS is, if that is not "
+		"AWS's own endpoint; else AWS's of the region."},
+	{"elbEndpoint", CONFIG_URL, false, OFFSET(elb_endpoint), 0, 0, 0,
+		"https://elasticloadbalancing.eu-west-1.amazonaws.com",
+		"Of Elastic Load Balancing, likewise."},
 	{"stsEndpoint", CONFIG_URL, false, OFFSET(sts_endpoint), 0, 0, 0,
 		"https://sts.eu-west-1.amazonaws.com",
 		"Of STS, which roles are assumed from. Without it: AWS's of the region."},
@@ -124,7 +131,7 @@ static int check_target(const struct config_list_reading *reading, void *item)
 }
 
 const struct config_list config_targets = {.name = "targets",
-	.help = "ECS endpoints in AWS or on other servers, for environments",
+	.help = "ECS in AWS or on other servers, for environments and applications",
 	.most = AWS_TARGETS_MAX,
 	.size = sizeof(struct aws_target_settings),
 	.members = members,

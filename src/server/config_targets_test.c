@@ -74,6 +74,8 @@ static void reads_all_of_it(void **state)
 			       "    account: \"011122223333\"\n"
 			       "    endpoint: http://127.0.0.1:1\n"
 			       "    stsEndpoint: http://127.0.0.1:2/sts\n"
+			       "    cloudMapEndpoint: http://127.0.0.1:3\n"
+			       "    elbEndpoint: http://127.0.0.1:4\n"
 			       "    credentials: {accessKey: AKIA1, secretFile: /x/y}\n"
 			       "    role: arn:aws:iam::011122223333:role/a/b\n"
 			       "    externalId: twelve\n"
@@ -92,6 +94,8 @@ static void reads_all_of_it(void **state)
 	assert_string_equal(target->account, "011122223333");
 	assert_string_equal(target->endpoint, "http://127.0.0.1:1");
 	assert_string_equal(target->sts_endpoint, "http://127.0.0.1:2/sts");
+	assert_string_equal(target->cloudmap_endpoint, "http://127.0.0.1:3");
+	assert_string_equal(target->elb_endpoint, "http://127.0.0.1:4");
 	assert_string_equal(target->key.access_key, "AKIA1");
 	assert_string_equal(target->key.secret_file, "/x/y");
 	assert_null(target->key.profile);
