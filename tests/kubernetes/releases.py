@@ -9,9 +9,12 @@ deploy/kubernetes/release-rights.yaml and no others, and the API server's audit 
         releases.wait_for_available("web", version=1)
         releases.writes("shop")     # what the API server saw slipway write
 """
+import base64
+import io
 import json
 import os
 import subprocess
+import tarfile
 
 from conftest import slipway_program, wait_until
 
@@ -40,10 +43,13 @@ class Releases:
 
     def __init__(self, cluster, folder, namespace="shop", server=None):
         self.cluster = cluster
-        self.api = cluster.api
         self.folder = folder
         self.namespace = namespace
         self.server = server  # the last one that was started
+
+    @property
+    def api(self):
+        return self.cluster.api
 
     # ---- slipway ----
 
@@ -78,6 +84,23 @@ class Releases:
         self.server = start_slipway("--config", config, "--runtime", "none", "--kubeconfig",
                              self.cluster.credentials.path(f"{USER}.kubeconfig"), state=state)
         return self.server
+
+    def restart(self, start_slipway):
+        """Kill the server as a power cut would, and start it again with what it has stored."""
+        self.server.kill()
+        return self.start(start_slipway, state=self.server.state)
+
+    def reconciles(self):
+        for line in self.server.get("/metrics").text.splitlines():
+            if line.startswith("slipway_release_reconciles_total "):
+                return int(line.split()[1])
+        return 0
+
+    def wait_for_pass(self, name):
+        """Touch the Release, and wait until the controller has compared it with the cluster."""
+        before = self.reconciles()
+        self.api.patch(self.path(name), {"metadata": {"annotations": {"example.com/touched": str(before)}}})
+        wait_until(lambda: self.reconciles() > before, f"{name} is compared")
 
     # ---- Releases ----
 
@@ -159,9 +182,10 @@ class Releases:
     # ---- the API server's audit log ----
 
     def audit(self):
-        """What slipway asked for and got, in order."""
+        """What slipway asked for and got about objects, in order."""
         with open(os.path.join(self.folder, "audit.log"), encoding="utf-8") as file:
-            return [json.loads(line) for line in file if line.endswith("\n")]
+            events = [json.loads(line) for line in file if line.endswith("\n")]
+        return [event for event in events if "objectRef" in event]
 
     def writes(self):
         """(verb, resource[/subresource], name) of all successful writes in this namespace."""
@@ -172,3 +196,15 @@ class Releases:
                 if event["objectRef"].get("namespace") == self.namespace and
                 event["verb"] not in ("get", "list", "watch") and
                 event.get("responseStatus", {}).get("code", 0) < 300]
+
+
+def chart(files):
+    """A packaged chart in base64, from {path: text}."""
+    out = io.BytesIO()
+    with tarfile.open(fileobj=out, mode="w:gz") as archive:
+        for path, text in files.items():
+            data = text.encode()
+            entry = tarfile.TarInfo(path)
+            entry.size = len(data)
+            archive.addfile(entry, io.BytesIO(data))
+    return base64.b64encode(out.getvalue()).decode()
