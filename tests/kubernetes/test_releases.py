@@ -304,8 +304,8 @@ def test_suspend(releases):
     assert wait_until(lambda: releases.object("cronjobs", "nightly", "/apis/batch/v1beta1")["spec"]["suspend"],
                       "the CronJob is suspended")
     # It is the same version, and is available without pods.
-    release = releases.wait_for_available("web", version=1)
-    assert release["status"]["podStatistics"]["updatedPods"] == 0
+    releases.wait_for_available("web", version=1)
+    wait_until(lambda: releases.get("web")["status"]["podStatistics"]["updatedPods"] == 0, "there are no pods")
     releases.change("web", suspend=False)
     releases.wait_for_available("web", version=1)
     assert releases.deployment("web")["spec"]["replicas"] == 2
