@@ -70,7 +70,7 @@ def test_taken_over_service_is_left_alone(releases):
     original = releases.object("services", "web")
     taken = take_over(releases, original, {"app": "web", "slipway.dev/proxy": "web-abcde"}, 9001)
     releases.wait_for_pass("web")
-    # A label that somebody removes is restored; what the canary holds is not touched, nor by a new version.
+    # A label that was removed is restored; what the canary holds is not touched, nor by a new version.
     releases.api.patch(f"/api/v1/namespaces/{releases.namespace}/services/web",
                        {"metadata": {"labels": {"slipway.dev/release": None}}})
     wait_until(lambda: releases.object("services", "web")["metadata"].get("labels"), "the label is restored")
