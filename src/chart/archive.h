@@ -36,8 +36,6 @@ struct chart_file_list {
 /* A folder or an archive by its path. Everything lives in the arena. */
 int archive_load(const char *path, struct arena *arena, struct chart_file_list *ret_files,
 	struct err *err);
-int archive_read_folder(const char *path, struct arena *arena, struct chart_file_list *ret_files,
-	struct err *err);
 /* bytes: tar within gzip. */
 int archive_read_tgz(struct span bytes, struct arena *arena, struct chart_file_list *ret_files,
 	struct err *err);

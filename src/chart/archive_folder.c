@@ -98,8 +98,8 @@ static int read_rules(struct walk *walk, const char *folder)
 	return code < 0 ? err_prefix(walk->err, code, "%s", path.data) : 0;
 }
 
-int archive_read_folder(const char *path, struct arena *arena, struct chart_file_list *ret_files,
-	struct err *err)
+static int archive_read_folder(const char *path, struct arena *arena,
+	struct chart_file_list *ret_files, struct err *err)
 {
 	_archive_list_ struct archive_list list = {.arena = arena};
 	struct walk walk = {.arena = arena, .list = &list, .err = err};

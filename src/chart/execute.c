@@ -78,7 +78,8 @@ static int take_step(struct run *run)
 
 /* ---- fields -------------------------------------------------------------------------------------- */
 
-int run_field(struct run *run, struct value receiver, struct span name,
+/* Field or method `name` of a value, called with arguments (a field takes none). */
+static int run_field(struct run *run, struct value receiver, struct span name,
 	const struct value *arguments, size_t count, struct value *ret_value)
 {
 	const struct value *found;

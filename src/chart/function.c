@@ -50,13 +50,6 @@ const struct function *function_find(struct span name)
 	return NULL;
 }
 
-void function_each(void (*visit)(const struct function *function, void *data), void *data)
-{
-	for (size_t t = 0; t < LENGTH(tables); t++)
-		for (size_t i = 0; i < tables[t]->count; i++)
-			visit(&tables[t]->rows[i], data);
-}
-
 struct buffer function_buffer(struct run *run)
 {
 	size_t used = arena_used(run->arena);

@@ -35,8 +35,6 @@ extern const struct function_table functions_compare, functions_convert, functio
 
 /* NULL if there is none. */
 const struct function *function_find(struct span name);
-/* Calls visit for every function, sorted by table. */
-void function_each(void (*visit)(const struct function *function, void *data), void *data);
 
 /* ---- shared by the tables ---- */
 

@@ -42,7 +42,9 @@ static size_t find_separator(struct span text, bool is_begin)
 	return text.length;
 }
 
-bool manifests_next_document(struct span text, struct span *rest, struct span *ret_document)
+/* Cuts the next document off *rest, which begins as `text`, at lines of "---", without empty ones;
+ * false at the end. */
+static bool manifests_next_document(struct span text, struct span *rest, struct span *ret_document)
 {
 	while (rest->length) {
 		size_t end = find_separator(*rest, rest->data == text.data), next = end;

@@ -41,8 +41,4 @@ int manifests_sort(struct arena *arena, struct rendered_file *files, size_t coun
 /* Whether a hook is a test. */
 bool manifest_is_test(const struct manifest *hook);
 
-/* Cuts the next document off *rest, which begins as `text`, at lines of "---", without empty ones;
- * false at the end. */
-bool manifests_next_document(struct span text, struct span *rest, struct span *ret_document);
-
 #endif

@@ -72,8 +72,4 @@ int run_template(struct run *run, struct template *template, struct value dot);
 int run_to_text(struct run *run, struct template *template, struct value dot,
 	struct span *ret_text);
 
-/* Field or method `name` of a value, called with arguments (a field takes none). */
-int run_field(struct run *run, struct value receiver, struct span name,
-	const struct value *arguments, size_t count, struct value *ret_value);
-
 #endif

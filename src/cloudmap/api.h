@@ -16,7 +16,6 @@ struct span cloudmap_new_id(struct aws_request *request, const char *prefix);
 struct span cloudmap_lower_case(struct arena *arena, struct span name);
 /* A client's text in a message: some texts of the model have no limit. */
 struct span cloudmap_shown(struct span text);
-struct span cloudmap_namespace_arn(struct arena *arena, struct span key);
 struct span cloudmap_service_arn(struct arena *arena, struct span key);
 
 /* ---- finding ---- */

@@ -8,7 +8,8 @@
 #include "aws/key.h"
 #include "base/memory.h"
 
-struct span cloudmap_instance_key(struct arena *arena, struct span service_key, struct span id)
+static struct span cloudmap_instance_key(struct arena *arena, struct span service_key,
+	struct span id)
 {
 	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(service_key), SPAN_ARGS(id));
 }

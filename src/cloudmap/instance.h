@@ -19,7 +19,6 @@ int cloudmap_instance_check(const struct cloudmap_service_facts *service, struct
 	struct span id, const struct json *attributes, int64_t now_ms,
 	struct cloudmap_instance_facts *ret_facts, struct err *err);
 
-struct span cloudmap_instance_key(struct arena *arena, struct span service_key, struct span id);
 const struct store_object *cloudmap_instance_get(const struct store_view *view,
 	struct span service_key, struct span id, struct arena *arena);
 /* creator_request_id may be empty. -EINVAL when refused, -EDQUOT when the service is full. */

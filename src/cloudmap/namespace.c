@@ -38,7 +38,7 @@ const struct store_object *cloudmap_namespace_of_name(struct aws_request *reques
 	return store_next(&cursor);
 }
 
-struct span cloudmap_namespace_arn(struct arena *arena, struct span key)
+static struct span cloudmap_namespace_arn(struct arena *arena, struct span key)
 {
 	return aws_arn_of_key(arena, "servicediscovery", key,
 		arena_format(arena, "namespace/%.*s", SPAN_ARGS(aws_name_of_key(key))));

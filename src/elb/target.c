@@ -167,7 +167,9 @@ int elb_target_id_read(const struct store_object *group, struct span requested, 
 	return 0;
 }
 
-struct span elb_target_key(struct arena *arena, struct span group_key, struct span id, int64_t port)
+/* "GROUPKEY/ID/PORT" */
+static struct span elb_target_key(struct arena *arena, struct span group_key, struct span id,
+	int64_t port)
 {
 	return arena_format(arena, "%.*s/%.*s/%lld", SPAN_ARGS(group_key), SPAN_ARGS(id),
 		(long long)port);

@@ -13,9 +13,6 @@ int elb_target_id_read(const struct store_object *group, struct span requested, 
 int elb_target_register_in_zone(struct store_transaction *transaction,
 	const struct store_object *group, struct span id, int64_t port, struct span zone,
 	struct span owner, int64_t now_ms, struct arena *arena, struct err *err);
-/* "GROUPKEY/ID/PORT" */
-struct span elb_target_key(struct arena *arena, struct span group_key, struct span id,
-	int64_t port);
 
 int elb_target_api_register(struct aws_request *request);
 int elb_target_api_deregister(struct aws_request *request);

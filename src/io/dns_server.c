@@ -67,7 +67,8 @@ bool dns_address_is_loopback(const struct sockaddr_storage *address)
 	return IN6_IS_ADDR_LOOPBACK(&((const struct sockaddr_in6 *)address)->sin6_addr);
 }
 
-bool dns_address_is_private(const struct sockaddr_storage *address)
+/* loopback, too */
+static bool dns_address_is_private(const struct sockaddr_storage *address)
 {
 	const struct in6_addr *six = &((const struct sockaddr_in6 *)address)->sin6_addr;
 	uint32_t four;

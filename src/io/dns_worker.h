@@ -104,7 +104,6 @@ struct dns_transport dns_worker_transport(const struct dns_worker *worker,
 	const struct sockaddr_storage *peer, bool tcp);
 bool dns_address_equal(const struct dns_address *a, const struct dns_address *b); /* not ports */
 bool dns_address_is_loopback(const struct sockaddr_storage *address);
-bool dns_address_is_private(const struct sockaddr_storage *address); /* loopback, too */
 /* For answers that come late. */
 void dns_worker_send_udp(struct dns_worker *worker, struct dns_address *peer, void *control,
 	size_t control_length, const void *data, size_t length);

@@ -143,21 +143,10 @@ void kube_client_free(struct kube_client *client)
 	free(client);
 }
 
-void kube_client_free_pointer(struct kube_client **client)
-{
-	kube_client_free(*client);
-	*client = NULL;
-}
-
 void kube_client_cancel(struct kube_client *client)
 {
 	http_client_cancel(client->http, &client->cancel);
 	runner_signal(client->cancelled);
-}
-
-struct span kube_client_server(const struct kube_client *client)
-{
-	return client->access.server;
 }
 
 struct span kube_client_default_namespace(const struct kube_client *client)

@@ -76,13 +76,10 @@ int kube_client_new(const struct kube_client_config *config, struct kube_client 
 	struct err *err);
 /* No call may be running (kube_client_cancel() ends them); NULL is fine. */
 void kube_client_free(struct kube_client *client);
-void kube_client_free_pointer(struct kube_client **client);
-#define _kube_client_ CLEANUP(kube_client_free_pointer)
 
 /* Every call without a cancellation of its own, running or to come, ends with -ECANCELED. Does not wait. */
 void kube_client_cancel(struct kube_client *client);
 
-struct span kube_client_server(const struct kube_client *client);
 struct span kube_client_default_namespace(const struct kube_client *client);
 
 /* ---- discovery ---- */

@@ -71,7 +71,8 @@ static int64_t reserve_turn(struct kube_client *client, int64_t now_us, int64_t 
 	return at_us;
 }
 
-int kube_request_take_turn(struct kube_client *client, const struct kube_options *options,
+/* Waits for a token. -ECANCELED, -ETIMEDOUT if it is due after the deadline. */
+static int kube_request_take_turn(struct kube_client *client, const struct kube_options *options,
 	int64_t deadline_us, struct err *err)
 {
 	int64_t at_us = reserve_turn(client, runner_now_us(client->runner), deadline_us);

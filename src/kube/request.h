@@ -77,10 +77,6 @@ int kube_request_upgrade(struct kube_client *client, const struct kube_request *
 	struct arena *arena, struct http_client_response **ret_response,
 	struct http_upgrade **ret_upgrade, struct err *err);
 
-/* Waits for a token. -ECANCELED, -ETIMEDOUT if it is due after the deadline. */
-int kube_request_take_turn(struct kube_client *client, const struct kube_options *options,
-	int64_t deadline_us, struct err *err);
-
 /* ---- paths ---- */
 
 /* "/api/v1/namespaces/a/pods/b/status"; -EINVAL if something is not a name. */

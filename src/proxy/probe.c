@@ -9,19 +9,11 @@
 #define CODE_LEAST 200
 #define CODE_MOST 599
 
-#define NAME_(name, text) text,
-static const char *const state_names[] = {PROBE_STATES(NAME_)};
-#undef NAME_
 #define ROW_(name, code, description) {code, description},
 static const struct {
 	const char *code, *description;
 } reasons[] = {PROBE_REASONS(ROW_)};
 #undef ROW_
-
-const char *probe_state_name(enum probe_state state)
-{
-	return (unsigned)state < PROBE_STATE_COUNT ? state_names[state] : "unknown";
-}
 
 const char *probe_reason_code(enum probe_reason reason)
 {

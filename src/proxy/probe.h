@@ -30,12 +30,6 @@
 #define PROBE_THRESHOLD_MAX 10
 #define PROBE_HEAD_MAX 1024 /* bytes of a response that are read */
 
-/* name, the state as APIs write it */
-#define PROBE_STATES(X)                                                                            \
-	X(INITIAL, "initial")                                                                      \
-	X(HEALTHY, "healthy")                                                                      \
-	X(UNHEALTHY, "unhealthy")
-
 /* name, reason code, description. The prober itself sets only the first four; the callers that know
  * about registration and use set the others. */
 #define PROBE_REASONS(X)                                                                           \
@@ -54,16 +48,13 @@
 	X(DISABLED, "Target.HealthCheckDisabled", "Health checks are not enabled for this target") \
 	X(INTERNAL, "Elb.InternalError", "Health checks failed due to an internal error")
 
-#define PROBE_ENUM_(name, ...) PROBE_##name,
-enum probe_state { PROBE_STATES(PROBE_ENUM_) PROBE_STATE_COUNT };
-#undef PROBE_ENUM_
+enum probe_state { PROBE_INITIAL, PROBE_HEALTHY, PROBE_UNHEALTHY, PROBE_STATE_COUNT };
 #define PROBE_ENUM_(name, ...) PROBE_REASON_##name,
 enum probe_reason { PROBE_REASONS(PROBE_ENUM_) PROBE_REASON_COUNT };
 #undef PROBE_ENUM_
 
 enum probe_protocol { PROBE_TCP, PROBE_HTTP, PROBE_HTTPS };
 
-const char *probe_state_name(enum probe_state state);
 const char *probe_reason_code(enum probe_reason reason);
 
 /* The status codes that pass: bit n of codes stands for code n. */

@@ -291,11 +291,6 @@ void proxy_free(struct proxy *proxy)
 	free(proxy);
 }
 
-void proxy_free_pointer(struct proxy **proxy)
-{
-	proxy_free(*proxy);
-}
-
 static struct proxy_driver *driver_of(struct proxy *proxy, enum proxy_protocol protocol)
 {
 	for (size_t i = 0; i < proxy->driver_count; i++) {

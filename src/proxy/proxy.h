@@ -354,8 +354,6 @@ int proxy_new(struct proxy_driver *const *drivers, size_t driver_count, struct p
 	struct err *err);
 /* Closes the listeners and their connections. NULL is fine. */
 void proxy_free(struct proxy *proxy);
-void proxy_free_pointer(struct proxy **proxy);
-#define _proxy_ CLEANUP(proxy_free_pointer)
 
 /* -EINVAL the state is invalid (with -EEXIST for a repeated name, -ENOENT for an unknown group,
  * -E2BIG for a limit), -ENOTSUP no driver has the protocol, -EADDRINUSE and the like from binding:

@@ -174,11 +174,6 @@ void fleet_free(struct fleet *fleet)
 	free(fleet);
 }
 
-void fleet_free_pointer(struct fleet **fleet)
-{
-	fleet_free(*fleet);
-}
-
 static bool is_same(const struct fleet_rules *a, const struct fleet_rules *b)
 {
 	return a->mode == b->mode && a->minimum_requested == b->minimum_requested &&
@@ -462,7 +457,8 @@ static enum fleet_cause cause_of_need(const struct fleet *fleet, unsigned need, 
 								    : FLEET_MINIMUM;
 }
 
-enum fleet_cause fleet_cause(const struct fleet *fleet, uint32_t index)
+/* The cause of one. */
+static enum fleet_cause fleet_cause(const struct fleet *fleet, uint32_t index)
 {
 	unsigned need = fleet->slots[index].need;
 

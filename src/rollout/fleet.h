@@ -161,11 +161,8 @@ struct fleet_reason {
 
 struct fleet;
 
-#define _fleet_ CLEANUP(fleet_free_pointer)
-
 struct fleet *fleet_new(void); /* FLEET_SILENT, no instances */
 void fleet_free(struct fleet *fleet);
-void fleet_free_pointer(struct fleet **fleet);
 
 /* Costs a look at every instance when the rules differ from those before. */
 void fleet_configure(struct fleet *fleet, const struct fleet_rules *rules);
@@ -201,9 +198,6 @@ struct fleet_reason fleet_blocked(const struct fleet *fleet);
 
 /* Instances that are not as wanted, with their causes, at most `max`; the strongest kinds first. */
 size_t fleet_reasons(const struct fleet *fleet, struct fleet_reason *reasons, size_t max);
-
-/* The cause of one. */
-enum fleet_cause fleet_cause(const struct fleet *fleet, uint32_t index);
 
 const char *fleet_cause_name(enum fleet_cause cause); /* "BACKOFF", "" for none */
 

@@ -581,7 +581,7 @@ int server_config_set_flag(struct server_config *config, const char *flag, const
 
 /* ---- the whole ---- */
 
-bool server_address_is_loopback(const char *address)
+static bool server_address_is_loopback(const char *address)
 {
 	struct in_addr four;
 	struct in6_addr six;

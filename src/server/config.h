@@ -103,7 +103,6 @@ int server_config_split_address(const char *key, const char *text, struct arena 
 	const char **ret_address, uint16_t *ret_port, struct err *err);
 int server_config_split_listen(const char *listen, struct arena *arena, const char **ret_address,
 	uint16_t *ret_port, struct err *err);
-bool server_address_is_loopback(const char *address);
 /* Regions become parts of keys and ARNs, so only what regions are made of may pass. */
 bool server_region_is_valid(struct span region);
 

@@ -287,8 +287,3 @@ void streams_free(struct streams *streams)
 	lock_destroy(&streams->lock);
 	free(streams);
 }
-
-size_t streams_count(const struct streams *streams)
-{
-	return streams->count;
-}

@@ -64,7 +64,6 @@ void streams_drain(struct streams *streams);
 void streams_stop(struct streams *streams);
 /* When no exchange is left. NULL is fine, as for the two before. */
 void streams_free(struct streams *streams);
-size_t streams_count(const struct streams *streams);
 
 /* Room for one more; NULL: there are too many, or the server is stopping (*ret_stopping). */
 struct stream *stream_reserve(struct streams *streams, bool *ret_stopping);

@@ -17,7 +17,7 @@ void quarantine_init(struct quarantine *quarantine)
 	lock_init(&quarantine->lock);
 }
 
-void quarantine_empty(struct quarantine *quarantine)
+static void quarantine_empty(struct quarantine *quarantine)
 {
 	lock_take(&quarantine->lock);
 	MAP_EACH (&quarantine->records, entry)

@@ -14,7 +14,6 @@ struct quarantine {
 
 void quarantine_init(struct quarantine *quarantine);
 void quarantine_clear(struct quarantine *quarantine);
-void quarantine_empty(struct quarantine *quarantine);
 /* Has what another one has, which is left empty, in place of its own. */
 void quarantine_replace(struct quarantine *quarantine, struct quarantine *other);
 /* Adds the record, or replaces what was said about it. */

@@ -15,11 +15,6 @@ static const char *const status_names[TASK_DEFINITION_STATUS_COUNT] = {
 	[TASK_DEFINITION_DELETING] = "DELETE_IN_PROGRESS",
 };
 
-const char *task_definition_status_name(enum task_definition_status status)
-{
-	return status_names[status];
-}
-
 /* ---- the kinds ---- */
 
 static int extract(const struct store_object *object, void *facts, struct arena *scratch,
@@ -93,7 +88,9 @@ const struct store_object *task_definition_get(struct aws_request *request, stru
 		definition_key(request, family, revision));
 }
 
-const struct store_object *task_definition_latest(struct aws_request *request, struct span family)
+/* The newest ACTIVE revision of a family, or NULL. */
+static const struct store_object *task_definition_latest(struct aws_request *request,
+	struct span family)
 {
 	struct store_cursor cursor = {
 		.view = request->view,

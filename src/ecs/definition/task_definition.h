@@ -39,12 +39,8 @@ static inline const struct task_definition_facts *task_definition_facts(const st
 	return definition->facts;
 }
 
-const char *task_definition_status_name(enum task_definition_status status);
-
 /* "FAMILY:REVISION" exactly; NULL if there is none or it is no such name. */
 const struct store_object *task_definition_get(struct aws_request *request, struct span name);
-/* The newest ACTIVE revision of a family, or NULL. */
-const struct store_object *task_definition_latest(struct aws_request *request, struct span family);
 /* Resolves "FAMILY", "FAMILY:REVISION" or an ARN; NULL if there is none. */
 const struct store_object *task_definition_find(struct aws_request *request, struct span requested);
 struct span task_definition_arn(struct aws_request *request, const struct store_object *definition);

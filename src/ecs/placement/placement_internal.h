@@ -83,10 +83,6 @@ enum placement_obstacle placement_check(struct placement *placement, const struc
 
 /* placement_strategy.c */
 int placement_steps_read(struct placement *placement, struct err *err);
-/* Tasks of the same service, or of the same group, with desired status RUNNING on an instance.
- * Exact up to a few hundred tasks on it; beyond that stopping tasks may count, too. */
-int64_t placement_count_peers(const struct placement *placement, const struct store_view *view,
-	const struct store_object *instance);
 /* All ACTIVE instances, best first; sorted only as far as needed. */
 struct placement_ranking;
 struct placement_ranking *placement_rank(struct placement *placement, const struct store_view *view,

@@ -92,8 +92,10 @@ int placement_steps_read(struct placement *placement, struct err *err)
 
 /* ---- numbers ---- */
 
-int64_t placement_count_peers(const struct placement *placement, const struct store_view *view,
-	const struct store_object *instance)
+/* Tasks of the same service, or of the same group, with desired status RUNNING on an instance.
+ * Exact up to a few hundred tasks on it; beyond that stopping tasks may count, too. */
+static int64_t placement_count_peers(const struct placement *placement,
+	const struct store_view *view, const struct store_object *instance)
 {
 	const struct placement_config *config = &placement->config;
 	bool of_service = config->service.length > 0;

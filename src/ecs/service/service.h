@@ -51,9 +51,6 @@ int service_check_connect(struct aws_request *request, const struct json *input)
 
 /* ---- answers (service_describe.c) ---- */
 
-/* As DescribeServices shows it now. */
-const struct json *service_as_shown(struct aws_request *request, const struct store_object *service,
-	bool with_tags);
 /* {"service":…} of the service under this key in head. */
 int service_answer(struct aws_request *request, struct span key);
 /* Sums of TASK_BY_SERVICE of a part of a service: "" for all of it, else a deployment's or task set's

@@ -33,14 +33,6 @@ const struct json *service_document(struct service_work *work)
 	return work->document ? work->document : work->shown;
 }
 
-struct json *service_document_edit(struct service_work *work)
-{
-	if (!work->document)
-		work->document = json_copy_object(work->arena, service_document(work));
-	work->changed = true;
-	return work->document;
-}
-
 struct json *service_component_document_edit(struct service_work *work,
 	struct service_component *component)
 {

@@ -201,8 +201,9 @@ static const struct json *events_of(struct aws_request *request, const struct st
 	return events;
 }
 
-const struct json *service_as_shown(struct aws_request *request, const struct store_object *service,
-	bool with_tags)
+/* As DescribeServices shows it now. */
+static const struct json *service_as_shown(struct aws_request *request,
+	const struct store_object *service, bool with_tags)
 {
 	const struct service_facts *facts = service_facts(service);
 	struct arena *arena = request->arena;

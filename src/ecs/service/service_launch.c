@@ -17,7 +17,8 @@ struct service_launch {
 	struct launch_shares shares;
 };
 
-void service_launch_free(struct service_launch *launch)
+/* NULL is fine */
+static void service_launch_free(struct service_launch *launch)
 {
 	if (launch)
 		placement_free(launch->placement);

@@ -82,7 +82,7 @@ struct service_work {
 	bool complete, steady; /* as the plan said */
 	/* Lines for the log, written once the pass is committed. NULL: the pass only reads. */
 	struct service_log *log;
-	int64_t again_ms;      /* 0: when something changes */
+	int64_t again_ms; /* 0: when something changes */
 };
 
 static inline const struct store_view *service_head(const struct service_work *work)
@@ -114,8 +114,7 @@ static inline bool service_is_group(const struct service_work *work)
 void service_again_at(struct service_work *work, int64_t at_ms);
 /* The service's document, parsed once; an empty object if it cannot be. */
 const struct json *service_document(struct service_work *work);
-/* A copy of it that will be written. */
-struct json *service_document_edit(struct service_work *work);
+/* A copy of the document of a component, which will be written. */
 struct json *service_component_document_edit(struct service_work *work,
 	struct service_component *component);
 /* Sets a member that is there already: documents show some facts, and must not disagree with them. */
@@ -149,7 +148,6 @@ const struct task_request *service_launch_request(struct service_launch *launch)
 /* The same, and ready to choose instances. */
 int service_launch_open(struct service_work *work, const struct service_component *component,
 	struct service_launch **ret_launch, struct err *err);
-void service_launch_free(struct service_launch *launch); /* NULL is fine */
 void service_launch_free_pointer(struct service_launch **launch);
 #define _launch_ CLEANUP(service_launch_free_pointer)
 struct placement *service_launch_placement(struct service_launch *launch);

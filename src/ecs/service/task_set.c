@@ -83,8 +83,9 @@ static const struct json *scale_as_shown(struct arena *arena, double value)
 	return scale;
 }
 
-const struct json *task_set_as_shown(struct aws_request *request, const struct store_object *set,
-	bool with_tags)
+/* As answers show it now. */
+static const struct json *task_set_as_shown(struct aws_request *request,
+	const struct store_object *set, bool with_tags)
 {
 	const struct task_set_facts *facts = task_set_facts(set);
 	struct arena *arena = request->arena;

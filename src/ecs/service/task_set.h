@@ -16,9 +16,6 @@
 
 /* Of a service, whatever their status. */
 size_t task_set_count(const struct store_view *view, struct span service_key);
-/* As answers show it now. */
-const struct json *task_set_as_shown(struct aws_request *request,
-	const struct store_object *task_set, bool with_tags);
 /* All of a service, oldest first, as answers show them. */
 const struct json *task_set_list_shown(struct aws_request *request, struct span service_key);
 

@@ -19,7 +19,7 @@ static enum daemon_bug bug_of(const struct aws_request *request)
 
 /* ---- finding ---- */
 
-struct span environment_arn(struct aws_request *request, struct span name)
+static struct span environment_arn(struct aws_request *request, struct span name)
 {
 	return arena_format(request->arena, "arn:aws:slipway:%.*s:%.*s:environment/%.*s",
 		SPAN_ARGS(request->caller->region), SPAN_ARGS(request->caller->account),

@@ -56,7 +56,6 @@ int environment_version_find(struct aws_request *request, const struct store_obj
 /* Puts it with these facts, as changed now. Fails the request. */
 int environment_save(struct aws_request *request, const struct store_object *environment,
 	struct environment_facts *facts);
-struct span environment_arn(struct aws_request *request, struct span name);
 /* ResourceInUseException while it is being deleted. */
 int environment_refuse_deleting(struct aws_request *request, const struct environment_facts *facts);
 /* ResourceInUseException when another one runs the same task definition in the same place, or has the ECS service that

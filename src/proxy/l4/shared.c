@@ -94,14 +94,15 @@ void l4_forget_worker(struct l4_shared *shared, unsigned worker_slot)
 
 /* ---- the active targets of a group ---- */
 
-uint32_t l4_group_count(const struct l4_group *group)
+/* The active targets of a group: how many, and the one at an index (L4_NO_SLOT beyond). */
+static uint32_t l4_group_count(const struct l4_group *group)
 {
 	uint32_t version = atomic_load_explicit(&group->version, memory_order_acquire);
 
 	return atomic_load_explicit(&group->lists[version & 1].count, memory_order_relaxed);
 }
 
-uint32_t l4_group_at(const struct l4_group *group, uint32_t index)
+static uint32_t l4_group_at(const struct l4_group *group, uint32_t index)
 {
 	for (;;) {
 		uint32_t version = atomic_load_explicit(&group->version, memory_order_acquire);

@@ -129,9 +129,6 @@ uint64_t l4_active(const struct l4_counters *counters);
 /* Subtracts the open connections of a dead worker. */
 void l4_forget_worker(struct l4_shared *shared, unsigned worker_slot);
 
-/* The active targets of a group: how many, and the one at an index (L4_NO_SLOT beyond). */
-uint32_t l4_group_count(const struct l4_group *group);
-uint32_t l4_group_at(const struct l4_group *group, uint32_t index);
 /* A request for a target. */
 struct l4_turn {
 	int64_t now_us;

@@ -73,9 +73,6 @@ int docker_folder_scan(struct docker_runtime *runtime,
 
 /* work.c: the workers. */
 void docker_work_main(void *runtime);
-/* Inspects the containers. -EAGAIN: no response from the daemon. */
-int docker_inspect(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
-	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err);
 
 /* prepare.c: images, network, volumes and containers of a task. Failures of the task itself go into
  * its state. 0: everything exists; -EINPROGRESS: an image is being pulled, and the task's token is

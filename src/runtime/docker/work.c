@@ -11,8 +11,9 @@
 #define START_MS 120000
 #define STEPS_MAX 1000 /* in one pass; then other tokens get their turn */
 
-int docker_inspect(struct docker_runtime *runtime, const struct plan *plan, struct arena *arena,
-	struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err)
+/* Inspects the containers. -EAGAIN: no response from the daemon. */
+static int docker_inspect(struct docker_runtime *runtime, const struct plan *plan,
+	struct arena *arena, struct docker_facts facts[DOCKER_FACTS_MAX], struct err *err)
 {
 	for (size_t i = 0; i <= plan->container_count; i++) {
 		struct span name = i < plan->container_count ? plan->containers[i].name : SPAN("");

@@ -37,7 +37,9 @@ static char to_lower(char c)
 	return c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
 }
 
-struct span kubernetes_readable(struct arena *arena, struct span text, size_t max)
+/* Lower case letters, digits and single dashes, a letter or digit at both ends; at most `max`
+ * bytes. "" if no character is left. */
+static struct span kubernetes_readable(struct arena *arena, struct span text, size_t max)
 {
 	char *built = arena_allocate(arena, max + 1);
 	size_t length = 0;

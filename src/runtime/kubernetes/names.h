@@ -69,9 +69,6 @@
 /* Over the parts in this order; ("a", "bc") is not ("ab", "c"). */
 void kubernetes_hash(const struct span *parts, size_t count, char ret_hash[KUBERNETES_HASH_SIZE]);
 
-/* Lower case letters, digits and single dashes, a letter or digit at both ends; at most `max`
- * bytes. "" if no character is left. */
-struct span kubernetes_readable(struct arena *arena, struct span text, size_t max);
 /* The text itself if it is a DNS label of at most max bytes, else its readable part and a hash. */
 struct span kubernetes_label_name(struct arena *arena, struct span text, size_t max);
 /* The text itself if it is a valid label value, else its readable part and a hash. */

@@ -22,7 +22,9 @@ static const struct {
 	{"kubernetes.io/arch", "x86_64", "amd64"},
 };
 
-struct span kubernetes_attribute_label(struct arena *arena, struct span attribute)
+/* The node label for an attribute; an attribute that ECS agents announce has Kubernetes' own
+ * label. */
+static struct span kubernetes_attribute_label(struct arena *arena, struct span attribute)
 {
 	for (size_t i = 0; i < LENGTH(attribute_labels); i++)
 		if (span_is(attribute, attribute_labels[i].attribute))
@@ -47,7 +49,7 @@ struct span kubernetes_attribute_value_from_label(struct span label, struct span
 	return value;
 }
 
-struct span kubernetes_attribute_value_to_label(struct span label, struct span value)
+static struct span kubernetes_attribute_value_to_label(struct span label, struct span value)
 {
 	for (size_t i = 0; i < LENGTH(attribute_values); i++)
 		if (span_is(label, attribute_values[i].label) &&

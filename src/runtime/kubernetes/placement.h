@@ -34,14 +34,10 @@ struct kubernetes_placement {
 	struct span value; /* and its value */
 };
 
-/* The node label for an attribute; an attribute that ECS agents announce has Kubernetes' own
- * label. */
-struct span kubernetes_attribute_label(struct arena *arena, struct span attribute);
 /* The reverse, for labels of ECS's own attributes; SPAN_NONE for others. */
 struct span kubernetes_label_attribute(struct span label);
 /* "x86_64" for "amd64", and so on; equal values stay. */
 struct span kubernetes_attribute_value_from_label(struct span label, struct span value);
-struct span kubernetes_attribute_value_to_label(struct span label, struct span value);
 
 /* Sets affinity and topologySpreadConstraints of a pod spec. notes: "; "-joined sentences are added. */
 int kubernetes_placement_write(const struct kubernetes_placement *placement, struct arena *arena,

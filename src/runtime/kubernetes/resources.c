@@ -5,7 +5,8 @@
 
 #define AMOUNT_MAX (INT64_C(1) << 40)
 
-int64_t kubernetes_milli_cpu(int64_t units)
+/* Thousandths of a processor, rounded up: above zero stays above zero. */
+static int64_t kubernetes_milli_cpu(int64_t units)
 {
 	return units / 1024 * 1000 + (units % 1024 * 1000 + 1023) / 1024;
 }

@@ -27,7 +27,5 @@ void kubernetes_sizes(const struct json *spec, const struct kubernetes_start_ord
 /* {"requests":{…},"limits":{…}}. */
 struct json *kubernetes_size_write(struct arena *arena, const struct kubernetes_size *size,
 	int64_t gpus);
-/* Thousandths of a processor, rounded up: above zero stays above zero. */
-int64_t kubernetes_milli_cpu(int64_t units);
 
 #endif

@@ -642,7 +642,7 @@ int resolver_listen(struct resolver *resolver, const char *address, uint16_t por
 	return code < 0 ? err_system(err, -code, "listen on %s:%u", address, (unsigned)port) : 0;
 }
 
-bool resolver_is_open(const struct resolver *resolver)
+static bool resolver_is_open(const struct resolver *resolver)
 {
 	return resolver->udp >= 0;
 }

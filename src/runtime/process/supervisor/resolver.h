@@ -88,7 +88,6 @@ int resolver_init(struct resolver *resolver, const char *address_file, struct cl
 /* In them. port 0: a free one, the same for UDP and TCP. */
 int resolver_listen(struct resolver *resolver, const char *address, uint16_t port, bool own_network,
 	struct err *err);
-bool resolver_is_open(const struct resolver *resolver);
 /* Writes the task's resolv.conf: the machine's, with this resolver as the only name server. */
 void resolver_write_configuration(const struct resolver *resolver, const char *address,
 	struct buffer *out);
