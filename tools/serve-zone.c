@@ -1,5 +1,5 @@
 /*
- * For tests and benchmarks: serves the zone example.test of io/dns_test_zone.h by slipway's DNS server
+ * For tests and benchmarks: serves the zone example.test of io/test_dns_zone.h by slipway's DNS server
  * until standard input ends.
  *
  *     serve-zone [--address ADDRESS] [--threads N] [--udp-max BYTES] [--idle-ms N] [--rate N]
@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "io/dns_server.h"
-#include "io/dns_test_zone.h"
+#include "io/test_dns_zone.h"
 
 static const struct option options[] = {
 	{"address", required_argument, NULL, 'a'},

@@ -11,7 +11,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "cloudmap/zone_test.h"
+#include "cloudmap/test_zone.h"
 
 /* ---- weights over threads ---- */
 

@@ -8,7 +8,7 @@
 
 #include <cmocka.h>
 
-#include "cloudmap/zone_test.h"
+#include "cloudmap/test_zone.h"
 
 static void services_have_addresses(void **state)
 {

@@ -10,7 +10,7 @@
 
 #include "base/buffer.h"
 #include "io/dns_answer.h"
-#include "io/dns_test_zone.h"
+#include "io/test_dns_zone.h"
 
 struct fixture {
 	struct test_zone zone;

@@ -12,7 +12,7 @@
 
 #include "base/clock.h"
 #include "io/dns_server.h"
-#include "io/dns_test_zone.h"
+#include "io/test_dns_zone.h"
 
 #define PATIENCE_MS 60000
 #define REPLY_MAX 65535

@@ -15,7 +15,7 @@
 #include <openssl/x509v3.h>
 #include <sys/stat.h>
 
-#include "io/http_client_test_server.h"
+#include "io/test_http_client_server.h"
 
 #define SHORT_MS 50
 

@@ -1,5 +1,5 @@
 /* Limits of the HTTP server and clients that are slow on purpose. */
-#include "io/http_server_test.h"
+#include "io/test_http_server.h"
 
 static struct fixture *open_with(struct http_limits limits)
 {

@@ -1,5 +1,5 @@
 /* Streaming answers: chunks, order, clients that leave or are too slow, the reported events. */
-#include "io/http_server_test.h"
+#include "io/test_http_server.h"
 
 struct events {
 	atomic_int writable, gone, closed;

@@ -1,5 +1,5 @@
 /* The HTTP server over sockets: conversations, order, answers from other threads, drain. */
-#include "io/http_server_test.h"
+#include "io/test_http_server.h"
 
 static int open_default(void **state)
 {

@@ -1,5 +1,5 @@
 /* The server over TLS, with OpenSSL's own client and certificates made on the spot. */
-#include "io/http_server_test.h"
+#include "io/test_http_server.h"
 
 #include <openssl/err.h>
 #include <openssl/evp.h>

@@ -16,7 +16,7 @@
 
 #include "base/random.h"
 #include "runtime/docker/docker.h"
-#include "runtime/docker_test_daemon.h"
+#include "runtime/test_docker.h"
 
 #define PATIENCE_US ((int64_t)60 * 1000 * 1000)
 #define HOST "0123456789abcdef0123456789abcdef"

@@ -1,5 +1,5 @@
 /* Names of service discovery as Services and EndpointSlices, and what is fresh until an informer shows it. */
-#include "runtime/kubernetes_test.h"
+#include "runtime/test_kubernetes.h"
 
 #include "runtime/kubernetes/endpoints.h"
 #include "runtime/kubernetes/fresh.h"

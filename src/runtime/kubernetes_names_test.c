@@ -1,5 +1,5 @@
 /* Names: valid for every valid ECS name, readable, and unique. */
-#include "runtime/kubernetes_test.h"
+#include "runtime/test_kubernetes.h"
 
 #include "runtime/kubernetes/names.h"
 

@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 
-#include "runtime/kubernetes_test.h"
+#include "runtime/test_kubernetes.h"
 
 #include "base/clock.h"
 

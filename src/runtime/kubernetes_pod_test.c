@@ -1,6 +1,6 @@
 /* Pods reported as tasks: a table of statuses as nodes and API servers write them, and the
  * reports. */
-#include "runtime/kubernetes_test.h"
+#include "runtime/test_kubernetes.h"
 
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/pod_task.h"

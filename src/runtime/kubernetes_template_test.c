@@ -1,5 +1,5 @@
 /* From a spec to a pod: tables of specs and expected members. */
-#include "runtime/kubernetes_test.h"
+#include "runtime/test_kubernetes.h"
 
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/objects.h"

@@ -1,5 +1,5 @@
 /* Deployments, DaemonSets, ReplicaSets and Events reported as groups, and Nodes as instances. */
-#include "runtime/kubernetes_test.h"
+#include "runtime/test_kubernetes.h"
 
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/node.h"

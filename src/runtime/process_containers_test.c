@@ -1,5 +1,5 @@
 /* Dependencies between the containers of a task, and the environment of their programs. */
-#include "runtime/process_test.h"
+#include "runtime/test_process.h"
 
 #define SH(name, script, more)                                                                     \
 	"{'name':'" name "','image':'host','command':['sh','-c','" script "']" more "}"

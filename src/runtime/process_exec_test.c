@@ -1,5 +1,5 @@
 /* Programs beside a container's, and what containers wrote. */
-#include "runtime/process_test.h"
+#include "runtime/test_process.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

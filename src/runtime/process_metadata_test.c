@@ -1,5 +1,5 @@
 /* The task metadata endpoint from within every kind of network, and environment files. */
-#include "runtime/process_test.h"
+#include "runtime/test_process.h"
 
 static const char program[] =
 	"import json, os, socket, urllib.error, urllib.request\n"

@@ -2,7 +2,7 @@
  * Recovery: servers that restart, servers that are killed at any moment, supervisors that are
  * killed, starts that were interrupted. Nothing runs twice, and no exit code is lost.
  */
-#include "runtime/process_test.h"
+#include "runtime/test_process.h"
 
 #include <fcntl.h>
 #include <poll.h>

@@ -3,8 +3,8 @@
  * reached at its own address, and by itself at localhost. Where the kernel does not allow
  * redirection, the task's notes say so, and a port in use stops it.
  */
-#include "runtime/process_test.h"
-#include "runtime/process_test_network.h"
+#include "runtime/test_process.h"
+#include "runtime/test_process_network.h"
 
 #include <fcntl.h>
 #include <linux/filter.h>

@@ -2,8 +2,8 @@
  * Isolation of tasks, with real programs: processes, volumes, host names, networks. Where this
  * machine does not allow it, the same tests check that the task runs and says so.
  */
-#include "runtime/process_test.h"
-#include "runtime/process_test_network.h"
+#include "runtime/test_process.h"
+#include "runtime/test_process_network.h"
 
 #include <fcntl.h>
 #include <linux/capability.h>

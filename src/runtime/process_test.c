@@ -1,5 +1,5 @@
 /* The process runtime with real programs: starting, ending, stopping, reports, and errors. */
-#include "runtime/process_test.h"
+#include "runtime/test_process.h"
 
 static void test_exit_codes(void **state)
 {

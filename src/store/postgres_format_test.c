@@ -17,8 +17,8 @@
 #include "store/backend.h"
 #include "store/postgres_format.h"
 #include "store/postgres_schema.h"
-#include "store/postgres_test_database.h"
 #include "store/test_kinds.h"
+#include "store/test_postgres_database.h"
 #include "store/test_store.h"
 
 #define DEADLINE_MS 60000

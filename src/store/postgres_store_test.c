@@ -18,9 +18,9 @@
 #include <sys/wait.h>
 
 #include "base/clock.h"
-#include "store/postgres_test_database.h"
-#include "store/postgres_test_proxy.h"
 #include "store/test_kinds.h"
+#include "store/test_postgres_database.h"
+#include "store/test_postgres_proxy.h"
 #include "store/test_store.h"
 
 #define DEADLINE_MS 60000

@@ -14,8 +14,8 @@
 
 #include "base/clock.h"
 #include "store/backend.h"
-#include "store/postgres_test_database.h"
-#include "store/postgres_test_proxy.h"
+#include "store/test_postgres_database.h"
+#include "store/test_postgres_proxy.h"
 
 #define DEADLINE_MS 60000
 

@@ -22,10 +22,10 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "base/random.h"
-#include "store/postgres_test_database.h"
 #include "store/store.h"
 #include "store/test_kinds.h"
 #include "store/test_model.h"
+#include "store/test_postgres_database.h"
 #include "store/test_store.h"
 
 #define OPERATIONS_MAX 8

@@ -22,8 +22,8 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
-#include "store/postgres_test_database.h"
 #include "store/store.h"
+#include "store/test_postgres_database.h"
 
 #define CLIENTS 64
 #define KEYS 100000

@@ -14,7 +14,7 @@
 
 #include "base/memory.h"
 #include "io/dns_answer.h"
-#include "io/dns_test_zone.h"
+#include "io/test_dns_zone.h"
 
 #define REQUIRE(condition)                                                                         \
 	do {                                                                                       \

@@ -1,6 +1,6 @@
 """slipway's DNS server with real resolvers: dig, the C library's and c-ares.
 
-The server is build/serve-zone, which serves the zone example.test of src/io/dns_test_zone.h.
+The server is build/serve-zone, which serves the zone example.test of src/io/test_dns_zone.h.
 """
 import collections
 import contextlib

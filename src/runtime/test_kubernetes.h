@@ -1,7 +1,7 @@
 /* For the tests of the Kubernetes runtime's pure parts: JSON with ' for " and ` for ', and values by
  * their path. */
-#ifndef RUNTIME_KUBERNETES_TEST_H
-#define RUNTIME_KUBERNETES_TEST_H
+#ifndef RUNTIME_TEST_KUBERNETES_H
+#define RUNTIME_TEST_KUBERNETES_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -3,8 +3,8 @@
  * when it is started as PROGRAM serve PORT TEXT, or as PROGRAM serve-own PORT TEXT for one that
  * binds to $SLIPWAY_ADDRESS), and a client.
  */
-#ifndef RUNTIME_PROCESS_TEST_NETWORK_H
-#define RUNTIME_PROCESS_TEST_NETWORK_H
+#ifndef RUNTIME_TEST_PROCESS_NETWORK_H
+#define RUNTIME_TEST_PROCESS_NETWORK_H
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include <sys/time.h>
 
 #include "base/random.h"
-#include "runtime/process_test.h"
+#include "runtime/test_process.h"
 
 /* This program as a server: answers every connection with a text. */
 static inline int serve(const char *kind, const char *port, const char *text)

@@ -8,8 +8,8 @@
  * "many" is MULTIVALUE over twelve addresses, "weighted" WEIGHTED; the others are given as they stand.
  * Names between the zone and a name exist, as they must.
  */
-#ifndef IO_DNS_TEST_ZONE_H
-#define IO_DNS_TEST_ZONE_H
+#ifndef IO_TEST_DNS_ZONE_H
+#define IO_TEST_DNS_ZONE_H
 
 #include <arpa/inet.h>
 #include <assert.h>

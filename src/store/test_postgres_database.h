@@ -3,8 +3,8 @@
  * starts one). Without that variable a test that needs PostgreSQL fails: a test that did not run has
  * shown nothing. For test programs and benchmarks, which are one source file each.
  */
-#ifndef STORE_POSTGRES_TEST_DATABASE_H
-#define STORE_POSTGRES_TEST_DATABASE_H
+#ifndef STORE_TEST_POSTGRES_DATABASE_H
+#define STORE_TEST_POSTGRES_DATABASE_H
 
 #include <inttypes.h>
 #include <libpq-fe.h>

@@ -3,8 +3,8 @@
  * listens on a unix socket in a folder of its own, follows the messages of the protocol, and knows a
  * commit of the store by its NOTIFY, which nothing else sends.
  */
-#ifndef STORE_POSTGRES_TEST_PROXY_H
-#define STORE_POSTGRES_TEST_PROXY_H
+#ifndef STORE_TEST_POSTGRES_PROXY_H
+#define STORE_TEST_POSTGRES_PROXY_H
 
 #include <arpa/inet.h>
 #include <libpq-fe.h>
@@ -21,7 +21,7 @@
 
 #include "base/buffer.h"
 #include "base/memory.h"
-#include "store/postgres_test_database.h"
+#include "store/test_postgres_database.h"
 
 #define PROXY_PAIRS_MAX 16
 

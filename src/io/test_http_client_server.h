@@ -3,8 +3,8 @@
  * can misbehave at will. One thread a connection; it answers by the path alone. Whatever waits in it
  * waits for the test to open a gate, never for time to pass.
  */
-#ifndef IO_HTTP_CLIENT_TEST_SERVER_H
-#define IO_HTTP_CLIENT_TEST_SERVER_H
+#ifndef IO_TEST_HTTP_CLIENT_SERVER_H
+#define IO_TEST_HTTP_CLIENT_SERVER_H
 
 #include <arpa/inet.h>
 #include <errno.h>

@@ -4,8 +4,8 @@
  * that ends, images that cannot be pulled. One thread per connection. An exec writes the configured
  * number of bytes, reads nothing, and ends.
  */
-#ifndef RUNTIME_DOCKER_TEST_DAEMON_H
-#define RUNTIME_DOCKER_TEST_DAEMON_H
+#ifndef RUNTIME_TEST_DOCKER_H
+#define RUNTIME_TEST_DOCKER_H
 
 #include <arpa/inet.h>
 #include <pthread.h>

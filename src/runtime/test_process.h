@@ -2,8 +2,8 @@
  * For tests of the process runtime: a runtime in a folder of its own, specs in short, waiting
  * without guessing, and an end that leaves neither process nor file.
  */
-#ifndef RUNTIME_PROCESS_TEST_H
-#define RUNTIME_PROCESS_TEST_H
+#ifndef RUNTIME_TEST_PROCESS_H
+#define RUNTIME_TEST_PROCESS_H
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /* For tests of the zone: a store with namespaces, services and instances, and questions about them. Included
  * behind cmocka.h. */
-#ifndef CLOUDMAP_ZONE_TEST_H
-#define CLOUDMAP_ZONE_TEST_H
+#ifndef CLOUDMAP_TEST_ZONE_H
+#define CLOUDMAP_TEST_ZONE_H
 
 #include <arpa/inet.h>
 #include <stdio.h>

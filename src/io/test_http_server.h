@@ -3,8 +3,8 @@
  * for exchanges that are answered later, and a client that is nothing but a socket. Waits end with
  * the condition, or with a failure after a minute.
  */
-#ifndef IO_HTTP_SERVER_TEST_H
-#define IO_HTTP_SERVER_TEST_H
+#ifndef IO_TEST_HTTP_SERVER_H
+#define IO_TEST_HTTP_SERVER_H
 
 #include <setjmp.h>
 #include <stdarg.h>
