@@ -13,8 +13,10 @@
 
 struct remembered {
 	char uid[UID_MAX];
-	uint64_t desired; /* the object as it was to be */
-	uint64_t content; /* as it then was in the cluster */
+	uint64_t desired;        /* the object as it was to be */
+	uint64_t content;        /* as it then was in the cluster */
+	int64_t repairs_from_ms; /* wall time */
+	unsigned repairs;        /* since then */
 };
 
 void release_memory_clear(struct release_memory *memory)
@@ -30,7 +32,7 @@ static struct span memory_key(struct arena *arena, const struct release_object *
 		SPAN_ARGS(object->kind), SPAN_ARGS(object->name));
 }
 
-static const struct remembered *recall(const struct release_memory *memory,
+static struct remembered *recall(const struct release_memory *memory,
 	const struct release_object *object)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -39,14 +41,19 @@ static const struct remembered *recall(const struct release_memory *memory,
 }
 
 static void remember(struct release_memory *memory, const struct release_object *object,
-	uint64_t desired, const struct json *answer)
+	uint64_t desired, const struct json *answer, bool repaired)
 {
 	_arena_ struct arena *arena = arena_new(0);
+	const struct remembered *before = recall(memory, object);
 	struct span uid = json_get_text(json_get(answer, "metadata"), "uid");
 	struct remembered *remembered = memory_allocate(sizeof(*remembered));
 
 	if (uid.length < UID_MAX && uid.data)
 		memcpy(remembered->uid, uid.data, uid.length);
+	if (before && before->desired == desired) {
+		remembered->repairs_from_ms = before->repairs_from_ms;
+		remembered->repairs = before->repairs + repaired;
+	}
 	remembered->desired = desired;
 	remembered->content = release_content_hash(answer);
 	free(map_put(&memory->objects, memory_key(arena, object), remembered));
@@ -122,7 +129,7 @@ struct application {
 	const struct release_snapshot *release;
 	struct release_memory *memory;
 	bool first; /* of this version: Jobs that are gone are created */
-	bool pending;
+	struct release_applied result;
 };
 
 static struct object_id id_of(const struct release_snapshot *release,
@@ -196,7 +203,7 @@ static int replace_job(struct application *application, const struct release_obj
 {
 	struct object_id id = id_of(application->release, object);
 
-	application->pending = true;
+	application->result.pending = true;
 	return object_delete(&application->applier->calls, &id,
 		json_get_text(json_get(live, "metadata"), "uid"), err);
 }
@@ -256,7 +263,7 @@ static int apply_once(struct application *application, struct arena *arena,
 	if (live && check_owner(arena, release, object, target.kind, live, err) < 0)
 		return -EPERM;
 	if (json_get_text(json_get(live, "metadata"), "deletionTimestamp").length > 0) {
-		application->pending = true;
+		application->result.pending = true;
 		return 0;
 	}
 	if (live && remembered && remembered->desired == hash &&
@@ -267,8 +274,30 @@ static int apply_once(struct application *application, struct arena *arena,
 	if (r == -EINVAL && live && is_kind(object, "batch", "Job"))
 		return replace_job(application, object, live, err);
 	if (r == 0)
-		remember(application->memory, object, hash, answer);
+		remember(application->memory, object, hash, answer,
+			live && release_content_hash(live) != release_content_hash(answer));
 	return r;
+}
+
+/* Another client and this controller must not overwrite each other in a loop. */
+static bool may_repair(struct application *application, const struct release_object *object,
+	uint64_t desired)
+{
+	int64_t now_ms = runner_wall_ms(application->applier->runner), until_ms;
+	struct remembered *remembered = recall(application->memory, object);
+
+	if (!remembered || remembered->desired != desired)
+		return true;
+	until_ms = remembered->repairs_from_ms + RELEASE_REPAIRS_MS;
+	if (now_ms < remembered->repairs_from_ms || now_ms >= until_ms) {
+		remembered->repairs_from_ms = now_ms;
+		remembered->repairs = 0;
+	} else if (remembered->repairs >= RELEASE_REPAIRS_MAX) {
+		if (application->result.again_ms == 0 || until_ms < application->result.again_ms)
+			application->result.again_ms = until_ms;
+		return false;
+	}
+	return true;
 }
 
 static int apply_object(struct application *application, const struct release_object *object,
@@ -281,7 +310,7 @@ static int apply_object(struct application *application, const struct release_ob
 	uint64_t hash = hash_of(desired);
 	int r = -EAGAIN;
 
-	if (is_unchanged(application, object, hash))
+	if (is_unchanged(application, object, hash) || !may_repair(application, object, hash))
 		return 0;
 	for (unsigned i = 0; i < TRIES && r == -EAGAIN; i++)
 		r = apply_once(application, arena, object, desired, hash, err);
@@ -331,8 +360,8 @@ static void forget_others(struct release_memory *memory, const struct release_ma
 }
 
 int release_apply(const struct release_applier *applier, const struct release_snapshot *release,
-	const struct release_manifest *manifest, struct release_memory *memory, bool *ret_pending,
-	struct err *err)
+	const struct release_manifest *manifest, struct release_memory *memory,
+	struct release_applied *ret_applied, struct err *err)
 {
 	struct application application = {.applier = applier,
 		.release = release,
@@ -345,7 +374,7 @@ int release_apply(const struct release_applier *applier, const struct release_sn
 	if (r < 0)
 		return r;
 	forget_others(memory, manifest);
-	*ret_pending = application.pending;
+	*ret_applied = application.result;
 	return 0;
 }
 

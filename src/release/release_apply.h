@@ -27,12 +27,20 @@ struct release_memory {
 };
 void release_memory_clear(struct release_memory *memory);
 
+/* An object that another client changes again and again is repaired so many times in so long. */
+#define RELEASE_REPAIRS_MAX 10
+#define RELEASE_REPAIRS_MS INT64_C(60000)
+
+struct release_applied {
+	bool pending;     /* an object is being deleted or replaced: the version is not complete */
+	int64_t again_ms; /* wall time at which to apply again, for RELEASE_REPAIRS_MAX; 0: none */
+};
+
 /* Applies all objects in their order. -EPERM: one exists and does not belong to the Release (found before anything of a
- * new version is applied); -EINVAL and others: an object was rejected; later ones are not applied then. *ret_pending:
- * an object is still being deleted, or is replaced; the version is not complete. */
+ * new version is applied); -EINVAL and others: an object was rejected; later ones are not applied then. */
 int release_apply(const struct release_applier *applier, const struct release_snapshot *release,
-	const struct release_manifest *manifest, struct release_memory *memory, bool *ret_pending,
-	struct err *err);
+	const struct release_manifest *manifest, struct release_memory *memory,
+	struct release_applied *ret_applied, struct err *err);
 
 /* The objects of the manifest as they are; watches their types. In the arena. */
 int release_observe(const struct release_applier *applier, const struct release_snapshot *release,

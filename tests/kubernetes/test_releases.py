@@ -278,6 +278,24 @@ def test_drift_is_repaired(releases):
     assert found["data"] == {"color": "red", "mine": "kept"} and found["metadata"]["annotations"] == {"mine": "kept"}
 
 
+def test_repairs_have_a_limit(releases):
+    """Another client that always changes an object back does not get the controller into a loop of writes."""
+    releases.create("web", config_map("settings", color="{{ .Values.color }}"), {"color": "red"})
+    releases.wait_for_available("web", version=1)
+    path = f"/api/v1/namespaces/{releases.namespace}/configmaps/settings"
+    for _ in range(10):
+        releases.api.patch(path, {"data": {"color": "wrong"}})
+        wait_until(lambda: releases.config_map("settings")["data"] == {"color": "red"}, "the value is restored")
+    releases.api.patch(path, {"data": {"color": "wrong"}})
+    wait_until(lambda: releases.condition("web", "Available")["status"] == "False", "the change is seen")
+    releases.wait_for_pass("web")
+    assert releases.config_map("settings")["data"] == {"color": "wrong"}
+    # A new version does not wait.
+    releases.change("web", {"color": "blue"})
+    releases.wait_for_available("web", version=2)
+    assert releases.config_map("settings")["data"] == {"color": "blue"}
+
+
 def test_foreign_objects_are_refused(releases):
     """S07, the Release's part."""
     maps = f"/api/v1/namespaces/{releases.namespace}/configmaps"
