@@ -316,7 +316,9 @@ static bool is_running(struct deciding *deciding, enum set_role role, int64_t sc
 	if (set->scale != scale)
 		return call(deciding, CALL_SCALE_SET, role, set->arn, scale);
 	if (set->is_steady)
-		return true;
+		return deciding->snapshot->now_ms >= set->settled_ms ||
+		       wait_until(deciding, set->settled_ms,
+			       "the tasks of the %s have just started", role_names[role]);
 	failed_max = set->desired / 2 > FAILED_TASKS_MIN ? set->desired / 2 : FAILED_TASKS_MIN;
 	if (set->failed >= failed_max)
 		return fail(deciding, "%d tasks of the %s stopped before they were healthy",

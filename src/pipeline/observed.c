@@ -8,6 +8,7 @@
 #include "pipeline/share.h"
 
 #define TTL_MARGIN_MS 2000
+#define SETTLE_MS 1000
 #define WHOLE 100
 
 /* ---- before the deployment ---- */
@@ -203,6 +204,17 @@ static bool has_failed(const struct json *task)
 	return span_is(code, "TaskFailedToStart") || span_is(code, "EssentialContainerExited");
 }
 
+/* A program that ends at once is RUNNING for a moment. A start in the future is one of another clock. */
+static int64_t settled_at(const struct deployment_pass *pass, const struct json *task)
+{
+	double started = 0;
+
+	return json_double(json_get(task, "startedAt"), &started) &&
+			       (int64_t)(started * 1000) <= pass->now_ms
+		       ? (int64_t)(started * 1000) + SETTLE_MS
+		       : 0;
+}
+
 /* The tasks that `belongs` says are of the set. */
 static void add_tasks(struct observing *observing, struct snapshot_set *set, const char *member,
 	struct span value)
@@ -223,6 +235,8 @@ static void add_tasks(struct observing *observing, struct snapshot_set *set, con
 		instance = names_find(&observing->names, added->id);
 		added->is_registered = instance && names_is_healthy(&observing->names, added->id);
 		read_operations(pass, added);
+		if (settled_at(pass, task) > set->settled_ms)
+			set->settled_ms = settled_at(pass, task);
 		observed =
 			fields_append(pass->arena, &observing->observed->tasks, sizeof(*observed));
 		*observed = (struct observed_task){.id = added->id,

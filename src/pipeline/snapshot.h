@@ -33,9 +33,10 @@ struct snapshot_set {
 	int64_t scale; /* percent of the desired count; 0 for a task definition that the service no longer runs */
 	int64_t desired; /* tasks at that scale */
 	bool is_primary;
-	bool is_steady;                    /* STEADY_STATE */
-	bool is_deleting;                  /* DRAINING */
-	int64_t failed;                    /* tasks that stopped before they were healthy */
+	bool is_steady;     /* STEADY_STATE */
+	int64_t settled_ms; /* wall time at which all tasks have run for a second; 0: now */
+	bool is_deleting;   /* DRAINING */
+	int64_t failed;     /* tasks that stopped before they were healthy */
 	const struct snapshot_task *tasks; /* that are to run */
 	size_t task_count;
 };
