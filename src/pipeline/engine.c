@@ -8,6 +8,7 @@
 #include "pipeline/deployments.h"
 #include "pipeline/fetch.h"
 #include "pipeline/live.h"
+#include "pipeline/notices.h"
 #include "pipeline/steps.h"
 
 #define RESYNC_MS 60000
@@ -56,11 +57,28 @@ static int put_lines(struct store_transaction *transaction, const struct deploym
 	return r;
 }
 
+/* The deployment as it is stored before the pass writes it, for notices. */
+static int read_before(struct store_transaction *transaction, const struct deployment_pass *pass,
+	struct deployment_record *ret_record, struct err *err)
+{
+	const struct store_object *object =
+		store_get(store_head(transaction), &deployment_kind, pass->deployment.key);
+
+	if (!pass->config->webhooks || pass->config->webhooks->count == 0)
+		return 0;
+	return object ? deployment_read(object, store_transaction_arena(transaction), ret_record,
+				err)
+		      : err_set(err, -ESTALE, "the deployment was deleted");
+}
+
 static int put_pass(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct deployment_pass *pass = context;
-	int r = deployment_put(transaction, &pass->deployment, err);
+	struct deployment_record before = {0};
+	int r = read_before(transaction, pass, &before, err);
 
+	if (r >= 0)
+		r = deployment_put(transaction, &pass->deployment, err);
 	if (r >= 0 && pass->must_write_source)
 		r = deployment_source_put(transaction, pass->deployment.key, &pass->source, err);
 	if (r >= 0 && pass->put_application)
@@ -68,6 +86,9 @@ static int put_pass(struct store_transaction *transaction, void *context, struct
 			&pass->application_facts, pass->application->revision, err);
 	if (r >= 0 && pass->post_sync)
 		r = pass->config->post_sync->create(transaction, pass->post_sync, err);
+	if (r >= 0)
+		r = notices_add_deployment(transaction, pass->config->webhooks, &before,
+			&pass->deployment, pass->now_ms, err);
 	return r < 0 ? r : put_lines(transaction, pass, err);
 }
 
@@ -308,12 +329,12 @@ static void map_deployment(const struct store_change *change, void *context,
 	controller_keys_add(keys, application_of_key(object->key));
 }
 
-/* A task that a stage waits for, or that is to be registered in place of another. */
+/* A task of a canary that is to be registered in place of another. */
 static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
 {
 	const struct engine *engine = context;
 
-	live_map_task(engine->live, change, keys);
+	live_map_held_task(engine->live, change, keys);
 }
 
 static const struct controller_watch watches[] = {

@@ -35,6 +35,7 @@ struct engine_config {
 	struct aws_dispatcher *dispatcher;
 	struct aws_targets *targets;              /* remote; NULL: none */
 	const struct pipeline_settings *settings; /* outlives it; NULL: the defaults */
+	const struct webhook_set *webhooks;       /* that get notices; outlives it; NULL: none */
 	struct http_client *client;               /* of analyses; NULL: they get no metrics */
 	const struct post_sync *post_sync;        /* outlives it; NULL: there are no flows */
 	const struct child_operations *children;  /* of scripts; NULL: those of this machine */

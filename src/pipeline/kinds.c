@@ -83,6 +83,7 @@ static const struct fact_row application_rows[] = {
 	FACT(FACT_FLAG, application_facts, is_on_chain, "onChain"),
 	FACT(FACT_FLAG, application_facts, has_service, "service"),
 	FACT(FACT_NUMBER, application_facts, deployment_count, "deployments"),
+	FACT(FACT_NUMBER, application_facts, notice_count, "notices"),
 	FACT(FACT_NUMBER, application_facts, created_ms, "created"),
 	FACT(FACT_NUMBER, application_facts, updated_ms, "updated"),
 };

@@ -45,6 +45,7 @@ struct application_facts {
 	bool is_on_chain;         /* chains may deploy it */
 	bool has_service;         /* and with it a live state */
 	int64_t deployment_count; /* ever */
+	int64_t notice_count;     /* ever; notices.h */
 	int64_t created_ms, updated_ms;
 };
 

@@ -9,6 +9,7 @@
 #include "cloudmap/cloudmap.h"
 #include "control/controller_handle.h"
 #include "ecs/record/service_kind.h"
+#include "pipeline/notices.h"
 
 #define WORKERS 2
 #define ACCOUNT_WORKERS 1
@@ -23,6 +24,7 @@ struct watched {
 	char *resources[3]; /* keys in live->by_resource; NULL */
 	int64_t read_ms;    /* wall time; 0: never */
 	int64_t failing_ms; /* since when readings fail; 0 */
+	bool is_held;       /* a deployment keeps the share of its canary */
 	char *application;
 };
 
@@ -88,6 +90,7 @@ static void watch_service(struct live *live, const struct deployment_pass *pass)
 	lock_take(&live->lock);
 	watched = find_watched(live, pass->key);
 	forget_resources(live, watched);
+	watched->is_held = pass->application_facts.current.length > 0 && facts->canary_percent > 0;
 	if (pass->bundle.has_service && !pass->outcall.is_remote) {
 		for (size_t i = 0; i < 2; i++)
 			watched->resources[i] = memory_format("%.*s/%.*s/%.*s/%.*s%s",
@@ -140,13 +143,14 @@ static int64_t note_result(struct live *live, struct span application, bool fail
 
 /* ---- changes of the store ---- */
 
-static void add_resource(struct live *live, struct span resource, struct controller_keys *keys)
+static void add_resource(struct live *live, struct span resource, bool only_held,
+	struct controller_keys *keys)
 {
 	const struct watched *watched;
 
 	lock_take(&live->lock);
 	watched = map_get(&live->by_resource, resource);
-	if (watched)
+	if (watched && (watched->is_held || !only_held))
 		controller_keys_add(keys, span_of(watched->application));
 	lock_release(&live->lock);
 }
@@ -177,16 +181,16 @@ static void map_deployment(const struct store_change *change, void *context,
 static void map_service(const struct store_change *change, void *context,
 	struct controller_keys *keys)
 {
-	add_resource(context, first_parts(changed_object(change)->key, 4), keys);
+	add_resource(context, first_parts(changed_object(change)->key, 4), false, keys);
 }
 
 static void map_instance(const struct store_change *change, void *context,
 	struct controller_keys *keys)
 {
-	add_resource(context, first_parts(changed_object(change)->key, 3), keys);
+	add_resource(context, first_parts(changed_object(change)->key, 3), false, keys);
 }
 
-void live_map_task(struct live *live, const struct store_change *change,
+static void add_task(struct live *live, const struct store_change *change, bool only_held,
 	struct controller_keys *keys)
 {
 	const struct store_object *task = changed_object(change);
@@ -198,12 +202,18 @@ void live_map_task(struct live *live, const struct store_change *change,
 		return;
 	length = snprintf(key, sizeof(key), "%.*s/%.*s", SPAN_ARGS(cluster), SPAN_ARGS(service));
 	if (length > 0 && (size_t)length < sizeof(key))
-		add_resource(live, (struct span){key, (size_t)length}, keys);
+		add_resource(live, (struct span){key, (size_t)length}, only_held, keys);
 }
 
 static void map_task(const struct store_change *change, void *context, struct controller_keys *keys)
 {
-	live_map_task(context, change, keys);
+	add_task(context, change, false, keys);
+}
+
+void live_map_held_task(struct live *live, const struct store_change *change,
+	struct controller_keys *keys)
+{
+	add_task(live, change, true, keys);
 }
 
 /* ---- reading ---- */
@@ -333,10 +343,19 @@ struct outcome {
 static int put_state(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct outcome *outcome = context;
+	struct span key = outcome->pass->key;
+	const struct store_object *stored =
+		store_get(store_head(transaction), &live_state_kind, key);
+	enum application_sync before = stored ? live_facts(stored)->sync : APPLICATION_SYNC_UNKNOWN;
+	int r;
 
-	if (!store_get(store_head(transaction), &application_kind, outcome->pass->key))
+	if (!store_get(store_head(transaction), &application_kind, key))
 		return -ESTALE;
-	return live_state_put(transaction, outcome->pass->key, outcome->text, &outcome->facts, err);
+	r = live_state_put(transaction, key, outcome->text, &outcome->facts, err);
+	return r < 0 ? r
+		     : notices_add_sync(transaction, outcome->pass->config->webhooks, key, before,
+			       outcome->facts.sync, json_get(outcome->document, "differences"),
+			       outcome->pass->now_ms, err);
 }
 
 /* The stored document without its time, as text; "": there is none. */

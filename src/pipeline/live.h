@@ -49,8 +49,8 @@ struct engine;
 int live_start(struct engine *engine, const struct engine_config *config, struct runner *runner,
 	struct live **ret_live, struct err *err);
 void live_stop(struct live *live); /* NULL is fine */
-/* Adds the application of a task of this server. */
-void live_map_task(struct live *live, const struct store_change *change,
+/* Adds the application of a task of this server, if a deployment keeps the share of its canary. */
+void live_map_held_task(struct live *live, const struct store_change *change,
 	struct controller_keys *keys);
 /* The claim of an application became free. */
 void live_claim_freed(struct live *live, struct span application);

@@ -101,6 +101,7 @@ int applications_open(struct server *server, struct err *err)
 		.targets = server->targets,
 		.settings = &server->config->pipelines,
 		.post_sync = &flow_post_sync,
+		.webhooks = &server->config->webhooks,
 		.read_traffic = read_traffic,
 		.traffic_context = server,
 		.find_role = find_role,

@@ -56,8 +56,9 @@ static const struct config_member members[] = {
 	{"callsPerSecond", CONFIG_NUMBER, false, OFFSET(calls_per_second), 0, 1, 1000, "10",
 		"Most calls per second that read, and as many that start and stop; retries count."},
 	{"pollInterval", CONFIG_DURATION, false, OFFSET(poll_ms), 0, 100, 3600000, "10s",
-		"How often each of its clusters is listed. Events that are posted to "
-		"/v1/ecs-events come in between."},
+		"How often each of its clusters is listed, and services of applications that no "
+		"deployment changes; during a deployment every 5 s, or at this interval if it is "
+		"shorter. Events that are posted to /v1/ecs-events come in between."},
 	{"timeout", CONFIG_DURATION, false, OFFSET(timeout_ms), 0, 100, 300000, "30s",
 		"Of a call that reads. Those that start and stop tasks end after 4s, whatever "
 		"happened, and are looked after."},

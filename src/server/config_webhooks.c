@@ -7,6 +7,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "environment/model/kinds.h"
+#include "pipeline/notices.h"
 
 #define SECRET_MAX 4096
 #define ACCOUNTS_MAX 100
@@ -23,15 +24,19 @@ static const struct config_member members[] = {
 		"starts."},
 	{"events", CONFIG_TEXTS, false, OFFSET(events), OFFSET(event_count), 0, WEBHOOK_EVENTS_MAX,
 		"[deployment.completed, deployment.timed-out, health]",
-		"Which ones: `deployment`, `health`, or one status of them. Without it: all."},
+		"Which ones: `deployment`, `health`, `application`, or one status of them. Without "
+		"it: all."},
 	{"accounts", CONFIG_ACCOUNTS, false, OFFSET(accounts), OFFSET(account_count), 0,
 		ACCOUNTS_MAX, "[\"123456789012\"]", "Of these only. Without it: of all."},
 #undef OFFSET
 };
 
 #define X(name, text) "deployment." text,
-static const char *const event_names[] = {ENVIRONMENT_DEPLOYMENT_STATUSES(X) "deployment", "health",
-	"health.healthy", "health.unhealthy"};
+#define EVENT(name) name,
+static const char *const event_names[] = {ENVIRONMENT_DEPLOYMENT_STATUSES(X)
+						  APPLICATION_EVENTS(EVENT) "deployment",
+	"health", "health.healthy", "health.unhealthy", "application"};
+#undef EVENT
 #undef X
 
 static int check_events(const struct config_list_reading *reading, const struct webhook *webhook)

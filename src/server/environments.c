@@ -4,6 +4,7 @@
 #include "environment/act/manager.h"
 #include "environment/api/operations.h"
 #include "environment/model/notices.h"
+#include "pipeline/notices.h"
 #include "server/components.h"
 
 static void report_claims(void *context, const char *message)
@@ -45,7 +46,8 @@ static int open_targets(struct server *server, struct err *err)
 /* Also when none is configured any more, until what was left for them is forgotten. */
 static int open_webhooks(struct server *server, struct err *err)
 {
-	static const struct notice_type *const types[] = {&environment_notice_type};
+	static const struct notice_type *const types[] = {
+		&environment_notice_type, &application_notice_type};
 	struct notice_sender_config config = {.runner = server->runner,
 		.store = server->store,
 		.claims = server->claims,

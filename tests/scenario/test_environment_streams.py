@@ -346,7 +346,7 @@ class Receiver:
 
     def bodies(self, name=None):
         found = [json.loads(body) for _, body in list(self.taken)]
-        return [body for body in found if name in (None, body["environment"])]
+        return [body for body in found if name in (None, body.get("environment"))]
 
     def events(self, name=None):
         return [body["event"] for body in self.bodies(name)]
