@@ -191,6 +191,23 @@ static void report_audit(struct call *call, const struct aws_answer *answer, int
 	config->audit(config->audit_context, &audit);
 }
 
+static void check_answer(struct call *call)
+{
+	struct aws_request *request = &call->request;
+	struct shape_problem problem;
+	struct json *answer;
+	struct err err;
+
+	if (json_parse(buffer_span(&call->out), request->arena, &answer, &err) < 0)
+		aws_fail(request, "ServerException", "The answer to %.*s is not JSON: %s",
+			SPAN_ARGS(call->name), err.message);
+	else if (shape_validate_answer(request->service->shapes, call->shape, answer,
+			 request->arena, &problem) < 0)
+		aws_fail(request, "ServerException",
+			"The answer to %.*s does not match the model: %.*s", SPAN_ARGS(call->name),
+			SPAN_ARGS(problem.message));
+}
+
 static void finish(struct call *call)
 {
 	struct aws_request *request = &call->request;
@@ -199,6 +216,9 @@ static void finish(struct call *call)
 	struct aws_answer answer = {.status = 200, .request_id = request->id};
 	int64_t duration_us = clock_steady_us(call->dispatcher->config.clock) - call->started_us;
 
+	if (call->dispatcher->config.check_answers && call->shape && !request->failure.type &&
+		!request->stream.begin && call->out.length > 0)
+		check_answer(call);
 	if (request->failure.type) {
 		if (request->service->translate)
 			request->service->translate(request->service, &request->failure);

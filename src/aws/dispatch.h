@@ -51,6 +51,8 @@ struct aws_dispatch_config {
 	void *run_blocking_context;
 	/* Token bucket per account and kind of operation; 0: none. */
 	double reads_per_second, writes_per_second;
+	/* For tests: an answer that does not match the model becomes a ServerException. */
+	bool check_answers;
 };
 
 struct aws_dispatcher *aws_dispatcher_new(const struct aws_dispatch_config *config);

@@ -113,6 +113,14 @@ static int run_list(struct aws_request *request)
 	return 0;
 }
 
+static const char *wrong_answer;
+
+static int run_wrong(struct aws_request *request)
+{
+	buffer_add_string(request->out, wrong_answer);
+	return 0;
+}
+
 static int run_execute(struct aws_request *request)
 {
 	assert_null(request->view);
@@ -130,6 +138,7 @@ static const struct aws_operation operations[] = {
 	{.name = "DescribeClusters", .mode = AWS_READ, .run = run_describe},
 	{.name = "ExecuteCommand", .mode = AWS_BLOCKING, .run = run_execute},
 	{.name = "ListClusters", .mode = AWS_READ, .run = run_list},
+	{.name = "ListServices", .mode = AWS_READ, .run = run_wrong},
 };
 
 static const struct aws_service service = {
@@ -790,9 +799,40 @@ static void many_threads_at_once(void **state)
 	fixture_free(fixture);
 }
 
+/* Scenario tests set it on every server. */
+static void answers_are_compared_with_the_model(void **state)
+{
+	static const struct {
+		const char *answer, *complaint; /* NULL: it matches */
+	} rows[] = {
+		{"{}", NULL},
+		{"{\"serviceArns\":[\"arn:x\"],\"nextToken\":null}", NULL},
+		{"{\"serviceArns\":[1]}", "serviceArns[0]: expected a string, not a number"},
+		{"{\"arns\":[]}", "arns: the model has no such member"},
+		{"{\"serviceArns\":", "is not JSON"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct fixture *fixture = fixture_new(true);
+		struct answer answer;
+
+		fixture->config.check_answers = true;
+		fixture_start(fixture);
+		wrong_answer = rows[i].answer;
+		call(fixture, "ListServices", "{}", &answer);
+		if (!rows[i].complaint)
+			assert_string_equal(answer.body, rows[i].answer);
+		else if (answer.status != 500 || !strstr(answer.body, rows[i].complaint))
+			fail_msg("%s: %d %s", rows[i].answer, answer.status, answer.body);
+		fixture_free(fixture);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+		cmocka_unit_test(answers_are_compared_with_the_model),
 		cmocka_unit_test(writes_are_seen_by_reads),
 		cmocka_unit_test(finds_services),
 		cmocka_unit_test(internal_operations_are_for_internal_callers),

@@ -146,7 +146,8 @@ struct check {
 	const struct shape_operation *operation;
 	struct arena *arena;
 	struct shape_problem *problem;
-	bool found; /* *problem has a value out of bounds; a wrong type may still replace it */
+	bool found;     /* *problem has a value out of bounds; a wrong type may still replace it */
+	bool is_answer; /* unknown members are wrong, and limits are for requests */
 };
 
 static int check_value(struct check *check, const struct shape *shape, const struct json *value,
@@ -257,7 +258,7 @@ static void check_count(struct check *check, const struct shape *shape, size_t c
 {
 	const struct shape_limits *limits = &check->service->limits[shape->limits];
 
-	if (shape->limits == 0)
+	if (shape->limits == 0 || check->is_answer)
 		return;
 	if ((int64_t)count < limits->min || (int64_t)count > limits->max) {
 		_buffer_ struct buffer reason = {0};
@@ -274,6 +275,8 @@ static void out_of_range(struct check *check, const struct shape *shape, const s
 {
 	_buffer_ struct buffer reason = {0};
 
+	if (check->is_answer)
+		return;
 	buffer_add_string(&reason, "must be ");
 	add_limits(&reason, &check->service->limits[shape->limits]);
 	buffer_add_string(&reason, ", not ");
@@ -484,11 +487,13 @@ static int check_structure(struct check *check, const struct shape *shape, const
 		if (entry->value->type == JSON_NULL)
 			continue;
 		member = shape_find_member(check->service, shape, entry->name);
+		struct step here = {.above = step, .name = entry->name};
+		if (!member && check->is_answer)
+			return wrong_form(check, "the model has no such member", &here);
 		if (!member)
 			continue;
 		requested++;
 		required += member->flags & SHAPE_REQUIRED;
-		struct step here = {.above = step, .name = entry->name};
 		if (check_value(check, &check->service->shapes[member->shape], entry->value,
 			    &here) < 0)
 			return -EINVAL;
@@ -538,6 +543,25 @@ int shape_validate(const struct shape_service *service, const struct shape_opera
 	const struct step request_itself = {0};
 
 	if (check_structure(&check, &service->shapes[operation->input], request, &request_itself) <
+		0)
+		return -EINVAL;
+	return check.found ? -EINVAL : 0;
+}
+
+int shape_validate_answer(const struct shape_service *service,
+	const struct shape_operation *operation, const struct json *answer, struct arena *arena,
+	struct shape_problem *ret_problem)
+{
+	struct check check = {
+		.service = service,
+		.operation = operation,
+		.arena = arena,
+		.problem = ret_problem,
+		.is_answer = true,
+	};
+	const struct step answer_itself = {0};
+
+	if (check_structure(&check, &service->shapes[operation->output], answer, &answer_itself) <
 		0)
 		return -EINVAL;
 	return check.found ? -EINVAL : 0;

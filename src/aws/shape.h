@@ -156,6 +156,12 @@ struct shape_problem {
 int shape_validate(const struct shape_service *service, const struct shape_operation *operation,
 	const struct json *request, struct arena *arena, struct shape_problem *ret_problem);
 
+/* The same for an answer and the output of its operation; members that the model does not know are
+ * wrong here, and limits are not checked. */
+int shape_validate_answer(const struct shape_service *service,
+	const struct shape_operation *operation, const struct json *answer, struct arena *arena,
+	struct shape_problem *ret_problem);
+
 /* "a string", "an integer", "an object", … for messages. */
 const char *shape_type_name(enum shape_type type);
 

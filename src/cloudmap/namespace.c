@@ -256,6 +256,7 @@ static struct json *show(struct aws_request *request, const struct store_object 
 	if (json_parse(namespace_->api, request->arena, &stored, NULL) < 0)
 		return json_new_object(request->arena);
 	document = json_copy_object(request->arena, stored);
+	json_unset(document, "Vpc"); /* of the request only */
 	json_set_integer(request->arena, document, "ServiceCount",
 		(int64_t)count_services(request, namespace_));
 	return document;
@@ -296,7 +297,6 @@ static void write_summary(struct aws_request *request, const struct store_object
 	struct json *document = show(request, namespace_);
 
 	json_unset(document, "CreatorRequestId");
-	json_unset(document, "Vpc");
 	json_write(document, request->out);
 }
 

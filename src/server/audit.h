@@ -8,6 +8,10 @@
 
 #include "aws/dispatch.h"
 
+/* Lines of callers that are not known; of more, the next line has the number as "omitted". */
+#define AUDIT_UNKNOWN_BURST 1000
+#define AUDIT_UNKNOWN_PER_SECOND 20
+
 struct audit;
 
 /* reads: record successful reads too. */

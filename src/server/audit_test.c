@@ -246,6 +246,34 @@ static void failures_are_reported(void **state)
 
 #define TEST(function) cmocka_unit_test_setup_teardown(function, set_up, tear_down)
 
+/* Requests without a caller do not fill the disk, and none is left out without a count. */
+static void unknown_callers_are_limited(void **state)
+{
+	static const struct aws_caller none = {
+		.account = SPAN(""), .user = SPAN(""), .access_key = SPAN(""), .region = SPAN("")};
+	struct fixture *fixture = *state;
+	struct audit *audit = open_audit(fixture, false);
+	struct aws_audit record = call("CreateCluster", true, "MissingAuthenticationToken");
+	_buffer_ struct buffer text = {0};
+	size_t lines = 0;
+
+	for (int i = 0; i < AUDIT_UNKNOWN_BURST + 7; i++) {
+		record.caller = &none;
+		audit_record(audit, &record);
+	}
+	record.caller = &caller;
+	audit_record(audit, &record);
+	record.caller = &none;
+	record.time_ms += 1000;
+	audit_record(audit, &record);
+	audit_close(audit);
+	assert_int_equal(file_read(fixture->path, 1 << 20, &text, NULL), 0);
+	for (size_t i = 0; i < text.length; i++)
+		lines += text.data[i] == '\n';
+	assert_int_equal(lines, AUDIT_UNKNOWN_BURST + 2);
+	assert_non_null(strstr(text.data, "\"omitted\":7}"));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -254,6 +282,7 @@ int main(void)
 		TEST(reads_are_recorded_on_demand),
 		TEST(lines_survive_rotation),
 		TEST(failures_are_reported),
+		TEST(unknown_callers_are_limited),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

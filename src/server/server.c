@@ -256,6 +256,7 @@ static int open_parts(struct server *server, struct err *err)
 	struct aws_dispatch_config dispatch = {.clock = server->clock,
 		.random = server->random,
 		.audit = call_audited,
+		.check_answers = getenv("SLIPWAY_CHECK_ANSWERS") != NULL,
 		.reads_per_second = (double)config->limits_reads_per_second,
 		.writes_per_second = (double)config->limits_writes_per_second};
 	int code = open_store(server, err);

@@ -183,7 +183,8 @@ class Slipway:
         with open(self.stdout_path, "wb") as out, open(self.stderr_path, "wb") as errors:
             self.process = subprocess.Popen(
                 command + list(args), stdin=subprocess.DEVNULL, stdout=out, stderr=errors,
-                cwd=folder, env=dict(os.environ, HOME=self.home, TMPDIR=folder, **(env or {})))
+                cwd=folder, env=dict(os.environ, HOME=self.home, TMPDIR=folder,
+                                     SLIPWAY_CHECK_ANSWERS="1", **(env or {})))
         self.url = None
         self.dns_port = None  # None as well when it was started with --dns off
 
