@@ -273,12 +273,6 @@ static void *run_loop(void *context)
 
 /* ---- a client's life ---- */
 
-static void initialize_libcurl(void)
-{
-	if (curl_global_init(CURL_GLOBAL_DEFAULT) != CURLE_OK)
-		abort(); /* no memory */
-}
-
 /* The loop's thread takes no signals: writing to a closed connection must not end the process. */
 static int start_thread(struct http_client *client)
 {
@@ -305,11 +299,11 @@ static void destroy(struct http_client *client)
 
 int http_client_new(struct http_client **ret_client, struct err *err)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	struct http_client *client;
-	int code;
+	int code = libcurl_load(err);
 
-	pthread_once(&once, initialize_libcurl);
+	if (code < 0)
+		return code;
 	client = memory_allocate(sizeof(*client));
 	lock_init(&client->lock);
 	pthread_cond_init(&client->idle, NULL);

@@ -5,10 +5,9 @@
 #ifndef IO_HTTP_CLIENT_EASY_H
 #define IO_HTTP_CLIENT_EASY_H
 
-#include <curl/curl.h>
-
 #include "base/buffer.h"
 #include "io/http_client.h"
+#include "io/libcurl.h"
 
 /* Lists that a handle only points to. */
 struct http_client_easy_lists {

@@ -6,12 +6,12 @@
 #ifndef IO_HTTP_CLIENT_LOOP_H
 #define IO_HTTP_CLIENT_LOOP_H
 
-#include <curl/curl.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
+#include "io/libcurl.h"
 
 struct http_client_loop {
 	CURLM *multi;

@@ -311,7 +311,7 @@ static int read_body(const struct opening *opening, struct buffer *in, struct ar
 	return 0;
 }
 
-int http_upgrade_open(const struct http_client_request *request, struct arena *arena,
+static int open_upgrade(const struct http_client_request *request, struct arena *arena,
 	struct http_client_response **ret_response, struct http_upgrade **ret_upgrade,
 	struct err *err)
 {
@@ -343,4 +343,13 @@ int http_upgrade_open(const struct http_client_request *request, struct arena *a
 		*ret_upgrade = TAKE(upgrade);
 	}
 	return 0;
+}
+
+int http_upgrade_open(const struct http_client_request *request, struct arena *arena,
+	struct http_client_response **ret_response, struct http_upgrade **ret_upgrade,
+	struct err *err)
+{
+	int r = libcurl_load(err);
+
+	return r < 0 ? r : open_upgrade(request, arena, ret_response, ret_upgrade, err);
 }

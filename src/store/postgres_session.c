@@ -277,9 +277,13 @@ static bool has_ambiguous_password(const char *url)
 int postgres_session_new(const char *url, const char *name, struct postgres_session **ret_session,
 	struct err *err)
 {
-	PQconninfoOption *options = has_ambiguous_password(url) ? NULL : PQconninfoParse(url, NULL);
+	PQconninfoOption *options;
 	struct postgres_session *session;
+	int r = libpq_load(err);
 
+	if (r < 0)
+		return r;
+	options = has_ambiguous_password(url) ? NULL : PQconninfoParse(url, NULL);
 	if (!options)
 		return refuse_url(url, err);
 	session = memory_allocate(sizeof(*session));

@@ -15,12 +15,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include <libpq-fe.h>
-
 #include "base/buffer.h"
 #include "base/err.h"
 #include "base/memory.h"
 #include "base/span.h"
+#include "store/libpq.h"
 
 #define POSTGRES_PARAMETERS_MAX 9
 

@@ -7,7 +7,6 @@
 #define STORE_TEST_POSTGRES_DATABASE_H
 
 #include <inttypes.h>
-#include <libpq-fe.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include "base/buffer.h"
 #include "base/memory.h"
 #include "base/random.h"
+#include "store/libpq.h"
 
 struct test_database {
 	char *server_url; /* of the database that was there */
@@ -31,10 +31,13 @@ __attribute__((noreturn)) static inline void test_database_fail(const char *what
 static inline const char *test_database_server(void)
 {
 	const char *url = getenv("SLIPWAY_TEST_POSTGRES");
+	struct err err;
 
 	if (!url || !*url)
 		test_database_fail("SLIPWAY_TEST_POSTGRES is not set",
 			"this test needs PostgreSQL; run it as: tools/with-postgres PROGRAM");
+	if (libpq_load(&err) < 0)
+		test_database_fail("load libpq", err.message);
 	return url;
 }
 

@@ -7,7 +7,6 @@
 #define STORE_TEST_POSTGRES_PROXY_H
 
 #include <arpa/inet.h>
-#include <libpq-fe.h>
 #include <netdb.h>
 #include <poll.h>
 #include <pthread.h>
