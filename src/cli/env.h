@@ -88,7 +88,10 @@ int env_call(struct env *env, const char *method, const char *path, const struct
 	struct json **ret_answer);
 /* The server was unreachable or asks to retry later: a retry may succeed. */
 bool env_may_pass(int code);
-/* Says it; returns the exit code that goes with it. */
+/* The option that sets a member of a request ("deploymentConfiguration.canary.instances": "canary"); NULL if there is
+ * none. */
+const char *env_member_option(struct span member);
+/* Prints the error, with the option before the member that it begins with; returns the exit code that goes with it. */
 int env_failed(int code, const struct err *err);
 
 /* "/v1/environments/NAME" and what follows. */

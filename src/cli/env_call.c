@@ -37,7 +37,14 @@ bool env_may_pass(int code)
 
 int env_failed(int code, const struct err *err)
 {
-	command_failed("%s", err->message);
+	size_t length = strcspn(err->message, ": ");
+	struct span member = {err->message, length};
+	const char *option = err->message[length] == ':' ? env_member_option(member) : NULL;
+
+	if (option)
+		command_failed("--%s (%.*s)%s", option, SPAN_ARGS(member), err->message + length);
+	else
+		command_failed("%s", err->message);
 	return env_may_pass(code) ? EXIT_UNREACHABLE : EXIT_FAILED;
 }
 

@@ -283,3 +283,23 @@ def test_memory_limits_that_cannot_be_enforced_are_reported():
             assert WARNING in log.read()
     finally:
         shutil.rmtree(folder)
+
+
+# ---- errors of the command line ----
+
+@pytest.mark.parametrize("option, value, member", [
+    ("bake", "4", "deploymentConfiguration.canary.instances"),
+    ("type", "Demon", "environmentType"),
+    ("attributes", "a==", "instanceGroup.attributes[0]"),
+    ("target", "nowhere", "target"),
+    ("on-failure", "hope", "deploymentConfiguration.onFailure"),
+    ("schedule", "x", "deploymentConfiguration.schedule"),
+    ("container", "web", "deploymentConfiguration.loadBalancer.targetGroupArn"),
+])
+def test_errors_of_env_name_the_option_beside_the_member(fleet, option, value, member):
+    """Also where another option is missing: --bake alone lacks --canary."""
+    missing = {"bake": "canary", "container": "target-group"}
+    done = run_env(fleet.server, "create", "faulty", "--cluster", "default", "--task-definition", fleet.define(1),
+                   f"--{option}", value)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"slipway: --{missing.get(option, option)} ({member}): "), done.stderr
