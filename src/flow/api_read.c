@@ -3,6 +3,7 @@
 #include "base/memory.h"
 #include "flow/api.h"
 #include "flow/pass.h"
+#include "pipeline/origin.h"
 
 #define PAGE_DEFAULT 100
 #define PAGE_MAX 100
@@ -58,6 +59,19 @@ static void add_approval(const struct flow_pass *pass, uint32_t node, struct jso
 		json_set(pass->arena, document, "approval", approval);
 }
 
+static void add_repository(const struct flow_pass *pass, uint32_t node, struct json *document)
+{
+	const struct store_object *repository = NULL;
+
+	if (!pass->definition.nodes[node].is_git ||
+		!origin_find(pass->view, flow_pass_application(pass, node), pass->arena,
+			&repository) ||
+		!repository)
+		return;
+	json_set_string(pass->arena, document, "repository", repository_facts(repository)->url);
+	json_set_string(pass->arena, document, "branch", repository_facts(repository)->branch);
+}
+
 static struct json *show_node(const struct flow_pass *pass, uint32_t node)
 {
 	const struct flow_node_definition *definition = &pass->definition.nodes[node];
@@ -80,6 +94,7 @@ static struct json *show_node(const struct flow_pass *pass, uint32_t node)
 	json_append(arena, depends,
 		json_new_string(arena, pass->definition.nodes[*dependency].name));
 	json_set(arena, document, "depends", depends);
+	add_repository(pass, node, document);
 	json_unset(document, "reason");
 	if (reason.length > 0)
 		json_set_string(arena, document, "reason", reason);
@@ -124,7 +139,7 @@ int flow_api_get(struct aws_request *request)
 {
 	struct flow_pass pass = {
 		.view = request->view, .arena = request->arena, .now_ms = request->now_ms};
-	int r;
+	int code;
 
 	if (flow_api_find(request, &pass.object) < 0)
 		return -EPERM;
@@ -132,7 +147,7 @@ int flow_api_get(struct aws_request *request)
 	pass.facts = *flow_facts(pass.object);
 	if (flow_pass_load(&pass, &request->err) < 0)
 		return aws_fail_store(request);
-	r = show(request, &pass);
+	code = show(request, &pass);
 	flow_engine_free(pass.engine);
-	return r;
+	return code;
 }

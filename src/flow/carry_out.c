@@ -20,20 +20,20 @@ static void list_step(struct flow_pass *pass, uint32_t node)
 static int take_steps(struct flow_pass *pass, struct err *err)
 {
 	struct flow_step step;
-	int r = 0;
+	int code = 0;
 
-	while (r >= 0 && flow_engine_next_step(pass->engine, &step)) {
+	while (code >= 0 && flow_engine_next_step(pass->engine, &step)) {
 		const struct flow_node_facts *facts = &pass->nodes[step.node].facts;
 
 		switch (step.type) {
 		case FLOW_STEP_OBSERVE: continue;
 		case FLOW_STEP_START: break;
-		case FLOW_STEP_PLAN: r = flow_plan_node(pass, step.node, err); break;
+		case FLOW_STEP_PLAN: code = flow_plan_node(pass, step.node, err); break;
 		case FLOW_STEP_WITHDRAW:
 		case FLOW_STEP_CANCEL:
 			/* It was not made, and is not made any more. */
 			if (facts->deployment_run != step.run)
-				r = flow_pass_apply(pass, FLOW_EVENT_DEPLOYMENT_CANCELLED,
+				code = flow_pass_apply(pass, FLOW_EVENT_DEPLOYMENT_CANCELLED,
 					step.node, err);
 			break;
 		case FLOW_STEP_UNDO:
@@ -41,12 +41,17 @@ static int take_steps(struct flow_pass *pass, struct err *err)
 				break;
 			flow_pass_set_detail(pass, step.node,
 				SPAN("first deployment, nothing to roll back to"));
-			r = flow_pass_apply(pass, FLOW_EVENT_UNDO_FAILED, step.node, err);
+			code = flow_pass_apply(pass, FLOW_EVENT_UNDO_FAILED, step.node, err);
 			break;
 		}
 		list_step(pass, step.node);
 	}
-	return r;
+	/* A new plan of a node that waits for approval is no step of the engine. */
+	for (uint32_t i = 0; i < pass->definition.graph->node_count; i++) {
+		if (pass->nodes[i].needs_plan)
+			list_step(pass, i);
+	}
+	return code;
 }
 
 /* Whether a deployment is to be made or stopped for the node. */
@@ -160,19 +165,23 @@ static int read_files(struct flow_pass *pass, struct store_transaction *transact
 	struct arena *arena = store_transaction_arena(transaction);
 	const struct store_object *object;
 	const struct json *entry;
-	int r = 0;
+	int code = 0;
 
+	if (pass->definition.nodes[node].is_git) {
+		*ret_source = (struct deployment_source){.application_file = SPAN("")};
+		return 0;
+	}
 	if (facts->from.length > 0)
 		return deployment_source_read(store_head(transaction),
 			deployment_key(arena, flow_pass_application(pass, node), facts->from),
 			arena, ret_source, err);
 	if (!pass->files) {
 		object = store_get(pass->view, &flow_files_kind, pass->key);
-		r = object ? json_parse(object->api, pass->arena, &pass->files, err)
-			   : err_set(err, -ENOENT, "the files of the flow are missing");
+		code = object ? json_parse(object->api, pass->arena, &pass->files, err)
+			      : err_set(err, -ENOENT, "the files of the flow are missing");
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	entry = json_get_span(pass->files, pass->definition.nodes[node].name);
 	*ret_source = (struct deployment_source){.files = json_get(entry, "files"),
 		.application_file = json_get_text(entry, "applicationFile")};
@@ -230,14 +239,14 @@ static int order_deployment(struct flow_pass *pass, struct store_transaction *tr
 	uint32_t node, struct deployment_request *request, const struct deployment_source *source,
 	struct span *ret_id, struct err *err)
 {
-	int r;
+	int code;
 
 	request->files = source->files;
 	request->application_file = source->application_file;
 	set_place(pass, transaction, request);
-	r = deployment_start(transaction, request, ret_id, err);
-	if (r != -ENOENT && r != -EBUSY && r != -E2BIG && r != -EALREADY)
-		return r;
+	code = deployment_start(transaction, request, ret_id, err);
+	if (code != -ENOENT && code != -EBUSY && code != -E2BIG && code != -EALREADY)
+		return code;
 	pass->refused = node;
 	pass->refusal = *err;
 	return -ECANCELED;
@@ -248,10 +257,10 @@ static int start_plan(struct flow_pass *pass, struct store_transaction *transact
 {
 	struct deployment_request request = new_request(pass, node);
 	struct deployment_source source;
-	int r = read_files(pass, transaction, node, facts, &source, err);
+	int code = read_files(pass, transaction, node, facts, &source, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	facts->plan_count++;
 	request.trigger = DEPLOYMENT_TRIGGER_PLAN;
 	request.commit = facts->commit;
@@ -269,10 +278,10 @@ static int start(struct flow_pass *pass, struct store_transaction *transaction, 
 	const struct store_object *application =
 		store_get(store_head(transaction), &application_kind, request.application);
 	struct deployment_source source;
-	int r = read_files(pass, transaction, node, facts, &source, err);
+	int code = read_files(pass, transaction, node, facts, &source, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	/* A rollback of the flow returns to the state before its first run. */
 	if (!facts->is_deployed)
 		facts->before = application ? arena_copy_span(pass->arena,
@@ -300,17 +309,18 @@ static int undo(struct flow_pass *pass, struct store_transaction *transaction, u
 	const struct store_object *before =
 		store_get(store_head(transaction), &deployment_kind, key);
 	struct deployment_source source;
-	int r = before ? deployment_source_read(store_head(transaction), key, arena, &source, err)
+	int code =
+		before ? deployment_source_read(store_head(transaction), key, arena, &source, err)
 		       : -ENOENT;
 
-	if (r == -ENOENT) {
+	if (code == -ENOENT) {
 		pass->refused = node;
 		(void)err_set(&pass->refusal, -ENOENT,
 			"the files of the deployment before the flow were deleted");
 		return -ECANCELED;
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	request.trigger = DEPLOYMENT_TRIGGER_ROLLBACK;
 	request.commit = deployment_facts(before)->commit;
 	request.token = arena_format(pass->arena, "%.*s-%u-undo-%lld", SPAN_ARGS(pass->facts.id),
@@ -381,37 +391,37 @@ static int put_node(struct flow_pass *pass, struct store_transaction *transactio
 	struct span api = at->document ? json_to_text(at->document, arena)
 			  : at->stored ? at->stored->api
 				       : SPAN("{}");
-	int r = bind_approval(pass, transaction, node, facts, err);
+	int code = bind_approval(pass, transaction, node, facts, err);
 
-	return r < 0 ? r
-		     : flow_node_put(transaction, flow_node_key(arena, pass->key, node), api, facts,
-			       err);
+	return code < 0 ? code
+			: flow_node_put(transaction, flow_node_key(arena, pass->key, node), api,
+				  facts, err);
 }
 
 static int put_pass(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct flow_pass *pass = context;
 	const uint32_t *steps = pass->steps.items, *changed = pass->changed.items;
-	int r = pass->must_write ? flow_put(transaction, pass->key, pass->object->api, &pass->facts,
-					   pass->object->revision, err)
-				 : 0;
+	int code = pass->must_write ? flow_put(transaction, pass->key, pass->object->api,
+					      &pass->facts, pass->object->revision, err)
+				    : 0;
 
-	if (r >= 0 && pass->order)
-		r = store_delete(transaction, &flow_order_kind, pass->key, pass->order->revision,
+	if (code >= 0 && pass->order)
+		code = store_delete(transaction, &flow_order_kind, pass->key, pass->order->revision,
 			err);
-	for (size_t i = 0; i < pass->steps.count && r >= 0; i++) {
+	for (size_t i = 0; i < pass->steps.count && code >= 0; i++) {
 		struct flow_node_facts facts = pass->nodes[steps[i]].facts;
 
-		r = put_step(pass, transaction, steps[i], &facts, err);
-		if (r >= 0)
-			r = put_node(pass, transaction, steps[i], &facts, err);
+		code = put_step(pass, transaction, steps[i], &facts, err);
+		if (code >= 0)
+			code = put_node(pass, transaction, steps[i], &facts, err);
 	}
-	for (size_t i = 0; i < pass->changed.count && r >= 0; i++) {
+	for (size_t i = 0; i < pass->changed.count && code >= 0; i++) {
 		if (!pass->nodes[changed[i]].is_listed) /* else it was put with its step */
-			r = put_node(pass, transaction, changed[i], &pass->nodes[changed[i]].facts,
-				err);
+			code = put_node(pass, transaction, changed[i],
+				&pass->nodes[changed[i]].facts, err);
 	}
-	return r;
+	return code;
 }
 
 /* The deployment of a node is refused: an event, and the pass continues without it. */
@@ -474,23 +484,23 @@ static void write_audit(const struct flow_pass *pass)
 int flow_carry_out(struct flow_pass *pass, struct err *err)
 {
 	for (;;) {
-		int r = take_steps(pass, err);
+		int code = take_steps(pass, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		pass->must_write |= take_changes(pass);
 		filter_steps(pass);
 		if (!pass->must_write && !pass->order && pass->changed.count == 0 &&
 			pass->steps.count == 0)
 			return 0;
-		r = claims_write(pass->config->claims, &pass->claim, put_pass, pass, NULL, err);
-		if (r >= 0)
+		code = claims_write(pass->config->claims, &pass->claim, put_pass, pass, NULL, err);
+		if (code >= 0)
 			write_audit(pass);
-		if (r != -ECANCELED || pass->refused == FLOW_NO_NODE)
-			return r;
-		r = take_refusal(pass, err);
+		if (code != -ECANCELED || pass->refused == FLOW_NO_NODE)
+			return code;
+		code = take_refusal(pass, err);
 		pass->refused = FLOW_NO_NODE;
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 }

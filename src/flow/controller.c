@@ -54,7 +54,7 @@ static int delete_part(struct store_transaction *transaction, void *context, str
 		&flow_graph_kind, &flow_files_kind, &flow_order_kind};
 	struct flow_pass *pass = context;
 	struct span prefix = arena_format(pass->arena, "%.*s/", SPAN_ARGS(pass->key));
-	int left = DELETED_AT_ONCE, r = 0;
+	int left = DELETED_AT_ONCE, code = 0;
 
 	for (size_t i = 0; i < LENGTH(lines); i++) {
 		const struct store_object *line;
@@ -68,18 +68,19 @@ static int delete_part(struct store_transaction *transaction, void *context, str
 				pass->again_ms = pass->now_ms;
 				return 0;
 			}
-			r = store_delete(transaction, lines[i], line->key, STORE_ANY, err);
-			if (r < 0)
-				return r;
+			code = store_delete(transaction, lines[i], line->key, STORE_ANY, err);
+			if (code < 0)
+				return code;
 		}
 	}
 	for (size_t i = 0; i < LENGTH(singles); i++) {
-		r = store_delete(transaction, singles[i], pass->key, STORE_ANY, err);
-		if (r < 0 && r != -ENOENT)
-			return r;
+		code = store_delete(transaction, singles[i], pass->key, STORE_ANY, err);
+		if (code < 0 && code != -ENOENT)
+			return code;
 	}
-	r = store_delete(transaction, &flow_kind, pass->key, STORE_ANY, err);
-	return r < 0 ? r : claims_forget(pass->config->claims, transaction, &pass->claim, err);
+	code = store_delete(transaction, &flow_kind, pass->key, STORE_ANY, err);
+	return code < 0 ? code
+			: claims_forget(pass->config->claims, transaction, &pass->claim, err);
 }
 
 /* ---- passes ---- */
@@ -87,16 +88,18 @@ static int delete_part(struct store_transaction *transaction, void *context, str
 static int run(struct flow_pass *pass, struct err *err)
 {
 	int64_t next_ms;
-	int r = flow_pass_load(pass, err);
+	int code = flow_pass_load(pass, err);
 
-	if (r >= 0)
-		r = flow_observe(pass, err);
-	if (r >= 0)
-		r = flow_carry_out(pass, err);
-	if (r >= 0 && (next_ms = flow_engine_next_ms(pass->engine)) > 0)
+	if (code >= 0 && pass->facts.state == FLOW_PENDING)
+		flow_resolve_commits(pass);
+	if (code >= 0)
+		code = flow_observe(pass, err);
+	if (code >= 0)
+		code = flow_carry_out(pass, err);
+	if (code >= 0 && (next_ms = flow_engine_next_ms(pass->engine)) > 0)
 		flow_pass_again_at(pass, next_ms);
 	flow_engine_free(pass->engine);
-	return r;
+	return code;
 }
 
 static bool has_work(const struct flow_pass *pass)
@@ -118,29 +121,29 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		.key = key,
 		.object = store_get(view, &flow_kind, key),
 		.refused = FLOW_NO_NODE};
-	int r;
+	int code;
 
 	if (!pass.object)
 		return 0;
 	pass.facts = *flow_facts(pass.object);
 	if (!has_work(&pass))
 		return 0;
-	r = claims_acquire(controller->config.claims,
+	code = claims_acquire(controller->config.claims,
 		arena_format(arena, FLOW_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)), &pass.claim, err);
-	if (r == -EBUSY)
+	if (code == -EBUSY)
 		return 0; /* another server has the claim; claim_freed() starts a pass */
-	if (r < 0)
-		return r;
-	r = pass.facts.is_deleting ? claims_write(controller->config.claims, &pass.claim,
-					     delete_part, &pass, NULL, err)
-				   : run(&pass, err);
+	if (code < 0)
+		return code;
+	code = pass.facts.is_deleting ? claims_write(controller->config.claims, &pass.claim,
+						delete_part, &pass, NULL, err)
+				      : run(&pass, err);
 	/* A client has changed something meanwhile, or the claim has moved: once more from the start. */
-	if (r == -ESTALE) {
+	if (code == -ESTALE) {
 		pass.again_ms = pass.now_ms + PASS_POLL_MS;
-		r = 0;
+		code = 0;
 	}
 	call->again_at_ms = pass.again_ms;
-	return r;
+	return code;
 }
 
 /* ---- the controller ---- */
@@ -214,17 +217,17 @@ int flow_controller_start(const struct flow_controller_config *config,
 		.queue = {.group_by = '/', .group_most = ACCOUNT_WORKERS},
 		.report = config->report,
 		.report_context = config->report_context};
-	int r;
+	int code;
 
 	flows->config = *config;
 	flows->runner = runner_group_new(config->runner, "flows");
 	targets.runner = controller.runner = flows->runner;
 	flows->targets = delivery_targets_new(&targets);
 	controller_handle_init(&flows->handle, flows->runner, "flows");
-	r = controller_start(&row, &controller, &flows->controller, err);
-	if (r < 0) {
+	code = controller_start(&row, &controller, &flows->controller, err);
+	if (code < 0) {
 		flow_controller_stop(flows);
-		return r;
+		return code;
 	}
 	controller_handle_open(&flows->handle, flows->controller);
 	claims_subscribe(config->claims, SPAN(FLOW_CLAIM_PREFIX), claim_freed, flows);

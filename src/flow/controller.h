@@ -12,6 +12,7 @@
 #include "control/controller.h"
 #include "delivery/target.h"
 #include "pipeline/post_sync.h"
+#include "pipeline/repositories.h"
 
 #define FLOW_CLAIM_PREFIX "flow:"
 
@@ -21,7 +22,8 @@ struct flow_controller_config {
 	struct claims *claims;
 	struct random *random;
 	struct aws_dispatcher *dispatcher;
-	struct aws_targets *targets; /* remote; NULL: none */
+	struct aws_targets *targets;       /* remote; NULL: none */
+	struct repositories *repositories; /* NULL: commits are not read before they are deployed */
 	int (*find_role)(void *context, struct span account, struct span role,
 		const struct aws_policy **ret_policy, struct err *err);
 	void *find_role_context;

@@ -4,6 +4,7 @@
  * nodes come from is decided here, once.
  */
 #include "base/memory.h"
+#include "flow/application.h"
 #include "flow/controller.h"
 #include "flow/definition.h"
 #include "flow/kinds.h"
@@ -23,24 +24,6 @@ struct applications {
 	struct flow_application *items;
 	size_t count;
 };
-
-static const struct field_list *read_labels(struct arena *arena, const struct store_object *object)
-{
-	struct field_list *list = arena_allocate(arena, sizeof(*list));
-	const struct json *labels;
-	struct json *document;
-
-	if (json_parse(object->api, arena, &document, NULL) < 0)
-		return list;
-	labels = json_get(document, "labels");
-	for (size_t i = 0; json_is(labels, JSON_OBJECT) && i < labels->object.count; i++) {
-		struct field_pair *pair = fields_append(arena, list, sizeof(*pair));
-
-		pair->name = labels->object.members[i].name;
-		pair->value = json_text(labels->object.members[i].value);
-	}
-	return list;
-}
 
 static struct flow_application *find(const struct applications *applications, struct span name)
 {
@@ -63,17 +46,9 @@ static void list_stored(const struct post_sync_head *head, struct span account, 
 	applications->items = arena_allocate_array(applications->arena,
 		count + (head->flow_files ? head->flow_files->object.count : 0) + 1,
 		sizeof(struct flow_application));
-	while ((object = store_next(&cursor))) {
-		const struct application_facts *facts = application_facts(object);
-
-		applications->items[applications->count++] = (struct flow_application){
-			.id = object->key,
-			.name = facts->name,
-			.kind = facts->kind,
-			.labels = is_chain ? read_labels(applications->arena, object) : NULL,
-			.on_flow = !facts->is_off_flow,
-			.on_chain = facts->is_on_chain};
-	}
+	while ((object = store_next(&cursor)))
+		flow_application_read(head->view, object, is_chain, applications->arena,
+			&applications->items[applications->count++]);
 }
 
 /* Files that came with the head's say more than what was deployed before. */
@@ -87,11 +62,11 @@ static int add_new(const struct post_sync_head *head, struct span account,
 		const struct json *entry = files->object.members[i].value;
 		struct flow_application *application = find(applications, name);
 		struct bundle bundle;
-		int r = bundle_load(json_get(entry, "files"),
+		int code = bundle_load(json_get(entry, "files"),
 			json_get_text(entry, "applicationFile"), applications->arena, &bundle, err);
 
-		if (r < 0)
-			return err_prefix(err, r, "application %.*s", SPAN_ARGS(name));
+		if (code < 0)
+			return err_prefix(err, code, "application %.*s", SPAN_ARGS(name));
 		if (!application)
 			application = &applications->items[applications->count++];
 		*application = (struct flow_application){
@@ -108,8 +83,8 @@ static int add_new(const struct post_sync_head *head, struct span account,
 /* ---- the flow ---- */
 
 static void define_node(const struct post_sync_head *head, const struct flow_config *config,
-	const struct flow_plan_node *planned, struct flow_node_definition *node,
-	struct flow_node_rules *rules)
+	const struct flow_plan_node *planned, struct arena *arena,
+	struct flow_node_definition *node, struct flow_node_rules *rules)
 {
 	const struct flow_node_config *own = planned->config;
 	const struct store_object *application =
@@ -119,7 +94,12 @@ static void define_node(const struct post_sync_head *head, const struct flow_con
 		.is_chain = config->is_chain,
 		.has_files = json_get_span(head->flow_files, planned->application->name) != NULL,
 		.is_latest = own && own->commit == FLOW_COMMIT_LATEST,
+		.commit = SPAN(""),
 		.from = application ? application_facts(application)->succeeded : SPAN("")};
+	if (!node->has_files)
+		node->is_git = flow_application_find_commit(head->view, planned->application->id,
+			head->key, head->deployment->commit, head->message, arena, &node->commit,
+			&node->source);
 	*rules = (struct flow_node_rules){.is_disabled = planned->is_disabled,
 		.requires_approval = own && own->requires_approval,
 		.soak_ms = own && own->soak_ms >= 0 ? own->soak_ms : config->soak_ms};
@@ -139,7 +119,7 @@ static void define(const struct post_sync_head *head, const struct flow_plan *pl
 		.node_rules = arena_allocate_array(arena, count, sizeof(struct flow_node_rules)),
 		.nodes = arena_allocate_array(arena, count, sizeof(struct flow_node_definition))};
 	for (uint32_t i = 0; i < count; i++)
-		define_node(head, config, &plan->nodes[i], &ret_definition->nodes[i],
+		define_node(head, config, &plan->nodes[i], arena, &ret_definition->nodes[i],
 			&ret_definition->node_rules[i]);
 }
 
@@ -151,17 +131,17 @@ static int prepare(void *context, const struct post_sync_head *head, struct aren
 	struct applications applications = {.arena = arena};
 	struct span account = SPAN(""), name = SPAN("");
 	struct flow_plan plan;
-	int r;
+	int code;
 
 	(void)context;
 	span_split(head->key, '/', &account, &name);
 	list_stored(head, account, head->config->is_chain, &applications);
-	r = add_new(head, account, &applications, err);
-	if (r >= 0)
-		r = flow_config_resolve(head->config, applications.items, applications.count,
+	code = add_new(head, account, &applications, err);
+	if (code >= 0)
+		code = flow_config_resolve(head->config, applications.items, applications.count,
 			head->key, arena, &plan, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	define(head, &plan, arena, &creation->definition);
 	creation->key = flow_key(arena, account, deployment->id);
 	creation->files = head->flow_files;
@@ -207,19 +187,19 @@ static int create(struct store_transaction *transaction, void *prepared, struct 
 	struct arena *arena = store_transaction_arena(transaction);
 	struct flow_facts facts = creation->facts;
 	struct flow_record record = {.closing_cause = FLOW_NO_NODE};
-	int r = delete_oldest(transaction, facts.head, err);
+	int code = delete_oldest(transaction, facts.head, err);
 
 	flow_facts_set_record(&facts, &record);
-	if (r >= 0)
-		r = flow_put(transaction, creation->key, SPAN("{}"), &facts, STORE_ABSENT, err);
-	if (r >= 0)
-		r = store_put(transaction, &flow_graph_kind, creation->key,
+	if (code >= 0)
+		code = flow_put(transaction, creation->key, SPAN("{}"), &facts, STORE_ABSENT, err);
+	if (code >= 0)
+		code = store_put(transaction, &flow_graph_kind, creation->key,
 			json_to_text(flow_definition_write(&creation->definition, arena), arena),
 			SPAN("{}"), STORE_ABSENT, err);
-	if (r >= 0 && creation->files)
-		r = store_put(transaction, &flow_files_kind, creation->key,
+	if (code >= 0 && creation->files)
+		code = store_put(transaction, &flow_files_kind, creation->key,
 			json_to_text(creation->files, arena), SPAN("{}"), STORE_ABSENT, err);
-	return r;
+	return code;
 }
 
 static enum post_sync_state find_state(const struct store_view *view, struct span account,

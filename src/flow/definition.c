@@ -30,6 +30,11 @@ static struct json *write_node(const struct flow_definition *definition, uint32_
 	set_flag(arena, value, "chain", node->is_chain);
 	set_flag(arena, value, "files", node->has_files);
 	set_flag(arena, value, "latest", node->is_latest);
+	set_flag(arena, value, "git", node->is_git);
+	if (node->commit.length > 0)
+		json_set_string(arena, value, "commit", node->commit);
+	if (node->source != FLOW_COMMIT_FROM_NONE)
+		json_set_integer(arena, value, "source", node->source);
 	if (node->from.length > 0)
 		json_set_string(arena, value, "from", node->from);
 	return value;
@@ -66,12 +71,20 @@ static int read_nodes(const struct json *nodes, struct flow_definition *definiti
 	uint32_t index = 0, count = (uint32_t)json_array_count(nodes), edge_count = 0;
 
 	JSON_EACH_ITEM (nodes, value) {
+		int64_t source = json_get_integer(value, "source", 0);
+
 		definition->nodes[index] =
 			(struct flow_node_definition){.name = text_of(value, "name"),
 				.is_chain = json_get_bool(value, "chain", false),
 				.has_files = json_get_bool(value, "files", false),
 				.is_latest = json_get_bool(value, "latest", false),
+				.is_git = json_get_bool(value, "git", false),
+				.commit = text_of(value, "commit"),
+				.source = (enum flow_commit_source)source,
 				.from = text_of(value, "from")};
+		if (source < 0 || source >= FLOW_COMMIT_SOURCE_COUNT)
+			return err_set(err, -EINVAL,
+				"node %u of a stored flow has an unknown source", index);
 		definition->node_rules[index] = (struct flow_node_rules){
 			.is_disabled = json_get_bool(value, "disabled", false),
 			.requires_approval = json_get_bool(value, "approval", false),
@@ -108,10 +121,10 @@ int flow_definition_read(struct span text, struct arena *arena,
 	const struct json *nodes;
 	uint32_t edge_count = 0, count;
 	struct json *document;
-	int r = json_parse(text, arena, &document, err);
+	int code = json_parse(text, arena, &document, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	nodes = json_get(document, "nodes");
 	count = (uint32_t)json_array_count(nodes);
 	if (count == 0 || count > FLOW_NODES_MAX)
@@ -124,13 +137,13 @@ int flow_definition_read(struct span text, struct arena *arena,
 		.node_rules = arena_allocate_array(arena, count, sizeof(struct flow_node_rules)),
 		.nodes = arena_allocate_array(arena, count, sizeof(struct flow_node_definition))};
 	edges = memory_allocate_array(FLOW_EDGES_MAX, sizeof(*edges));
-	r = read_nodes(nodes, &definition, edges, &edge_count, err);
-	if (r >= 0) {
+	code = read_nodes(nodes, &definition, edges, &edge_count, err);
+	if (code >= 0) {
 		definition.graph = flow_graph_new(arena, count, edges, edge_count);
 		*ret_definition = definition;
 	}
 	free(edges);
-	return r;
+	return code;
 }
 
 uint32_t flow_definition_find(const struct flow_definition *definition, struct span name)

@@ -3,7 +3,7 @@
 #define FLOW_DEFINITION_H
 
 #include "base/json.h"
-#include "flow/engine.h"
+#include "flow/kinds.h"
 
 /* Where the files of a node come from. */
 struct flow_node_definition {
@@ -11,6 +11,9 @@ struct flow_node_definition {
 	bool is_chain;    /* of a chain: the application has to take part in chains */
 	bool has_files;   /* the flow has them; they came with the head's */
 	bool is_latest;   /* of the application's last success when the node is planned */
+	bool is_git; /* the repository of the application has them, at this commit, tag or branch: */
+	struct span commit; /* "": the branch */
+	enum flow_commit_source source;
 	struct span from; /* else those of this deployment; "": it has none */
 };
 

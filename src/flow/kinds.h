@@ -52,6 +52,9 @@ enum flow_index {
 #define FLOW_COMMIT_SOURCES(X)                                                                     \
 	X(NONE, "")                                                                                \
 	X(HEAD, "with the head")                                                                   \
+	X(TRAILER, "trailer Flow-Commit of the head's commit")                                     \
+	X(BRANCH, "head of branch at flow creation")                                               \
+	X(BRANCH_LATEST, "head of branch when the node was planned")                               \
 	X(SUCCESS, "last success when the flow was created")                                       \
 	X(LATEST, "last success when the node was planned")
 

@@ -38,21 +38,21 @@ static int observe_head(struct flow_pass *pass, bool has_older, struct err *err)
 {
 	const struct flow_record *record = flow_engine_record(pass->engine);
 	struct deployment_record head;
-	int r = 0;
+	int code = 0;
 
 	if (record->is_started || flow_state_is_terminal(record->state))
 		return 0;
 	if (!flow_pass_find_deployment(pass, pass->facts.head, pass->facts.id, &head))
 		return flow_pass_apply(pass, FLOW_EVENT_HEAD_ENDED, 0, err);
 	if (has_reached(&head))
-		r = flow_pass_apply(pass, FLOW_EVENT_HEAD_REACHED, 0, err);
-	if (r < 0 || !pipeline_deployment_is_terminal(head.facts.state))
-		return r;
+		code = flow_pass_apply(pass, FLOW_EVENT_HEAD_REACHED, 0, err);
+	if (code < 0 || !pipeline_deployment_is_terminal(head.facts.state))
+		return code;
 	if (head.facts.state != PIPELINE_DEPLOYMENT_SUCCESS)
 		return flow_pass_apply(pass, FLOW_EVENT_HEAD_ENDED, 0, err);
 	if (has_older) {
 		flow_pass_again_at(pass, pass->now_ms + PASS_POLL_MS);
-		return r;
+		return code;
 	}
 	return flow_pass_apply(pass, FLOW_EVENT_HEAD_SUCCEEDED, 0, err);
 }
@@ -136,7 +136,7 @@ static enum flow_event_type event_of(const struct deployment_facts *deployment)
 static int observe_deployment(struct flow_pass *pass, uint32_t node, struct err *err)
 {
 	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
-	const struct flow_node_facts *facts = &pass->nodes[node].facts;
+	struct flow_node_facts *facts = &pass->nodes[node].facts;
 	struct span application = flow_pass_application(pass, node);
 	struct flow_event event = {.node = node, .run = record->run};
 	struct deployment_record deployment;
@@ -151,6 +151,12 @@ static int observe_deployment(struct flow_pass *pass, uint32_t node, struct err 
 	if (event.type == FLOW_EVENT_COUNT || (event.type == FLOW_EVENT_DEPLOYMENT_RUNNING &&
 						      record->phase == FLOW_PHASE_DEPLOYING))
 		return 0;
+	/* The deployment has found the commit of a name; a retry deploys the same. */
+	if (pass->definition.nodes[node].is_git && deployment.facts.is_planned &&
+		!span_equal(facts->commit, deployment.facts.commit)) {
+		facts->commit = deployment.facts.commit;
+		pass->nodes[node].must_write = true;
+	}
 	event.has_live_state = application_has_live_state(pass->view, application);
 	if (event.type == FLOW_EVENT_DEPLOYMENT_FAILED ||
 		event.type == FLOW_EVENT_DEPLOYMENT_CANCELLED)
@@ -195,9 +201,9 @@ static int observe_node(struct flow_pass *pass, uint32_t node, struct err *err)
 	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
 
 	if (record->state == FLOW_NODE_WAITING_APPROVAL) {
-		int r = flow_plan_again(pass, node, err);
+		int code = flow_plan_again(pass, node, err);
 
-		return r < 0 ? r : observe_approval(pass, node, err);
+		return code < 0 ? code : observe_approval(pass, node, err);
 	}
 	switch ((enum flow_phase)record->phase) {
 	case FLOW_PHASE_STARTING:
@@ -215,14 +221,14 @@ static int observe_node(struct flow_pass *pass, uint32_t node, struct err *err)
 int flow_observe(struct flow_pass *pass, struct err *err)
 {
 	bool has_older, has_newer;
-	int r = take_order(pass, err);
+	int code = take_order(pass, err);
 
 	find_others(pass, &has_older, &has_newer);
-	if (r >= 0)
-		r = observe_head(pass, has_older, err);
-	if (r >= 0 && has_newer)
-		r = flow_pass_apply(pass, FLOW_EVENT_SUPERSEDE, 0, err);
-	for (uint32_t i = 0; i < pass->definition.graph->node_count && r >= 0; i++)
-		r = observe_node(pass, i, err);
-	return r < 0 ? r : flow_pass_apply(pass, FLOW_EVENT_TIME, 0, err);
+	if (code >= 0)
+		code = observe_head(pass, has_older, err);
+	if (code >= 0 && has_newer)
+		code = flow_pass_apply(pass, FLOW_EVENT_SUPERSEDE, 0, err);
+	for (uint32_t i = 0; i < pass->definition.graph->node_count && code >= 0; i++)
+		code = observe_node(pass, i, err);
+	return code < 0 ? code : flow_pass_apply(pass, FLOW_EVENT_TIME, 0, err);
 }

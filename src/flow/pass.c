@@ -134,12 +134,12 @@ int flow_pass_load(struct flow_pass *pass, struct err *err)
 	struct flow_node_record *records;
 	struct flow_engine *initial;
 	uint32_t count;
-	int r = graph ? flow_definition_read(graph->api, pass->arena, &pass->definition, err)
-		      : err_set(err, -ENOENT, "the graph of flow %.*s is missing",
-				SPAN_ARGS(pass->facts.id));
+	int code = graph ? flow_definition_read(graph->api, pass->arena, &pass->definition, err)
+			 : err_set(err, -ENOENT, "the graph of flow %.*s is missing",
+				   SPAN_ARGS(pass->facts.id));
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	count = pass->definition.graph->node_count;
 	pass->nodes = arena_allocate_array(pass->arena, count, sizeof(*pass->nodes));
 	records = arena_allocate_array(pass->arena, count, sizeof(*records));

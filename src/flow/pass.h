@@ -75,6 +75,9 @@ int flow_plan_again(struct flow_pass *pass, uint32_t node, struct err *err);
 bool flow_plan_find_source(struct flow_pass *pass, uint32_t node, struct span *ret_from,
 	struct span *ret_commit, enum flow_commit_source *ret_source);
 
+/* resolve.c: may block. */
+void flow_resolve_commits(struct flow_pass *pass);
+
 /* carry_out.c: the steps of the engine, and the transaction. */
 int flow_carry_out(struct flow_pass *pass, struct err *err);
 

@@ -1,6 +1,7 @@
 /* The plan of a node: from which files it is deployed, and whether it has to be. */
 #include "base/memory.h"
 #include "delivery/approval.h"
+#include "flow/application.h"
 #include "flow/pass.h"
 #include "pipeline/deployments.h"
 
@@ -22,6 +23,19 @@ bool flow_plan_find_source(struct flow_pass *pass, uint32_t node, struct span *r
 	}
 	if (!object)
 		return false;
+	if (definition->is_git) {
+		const struct flow_node_facts *facts = &pass->nodes[node].facts;
+		bool is_resolved = !definition->is_latest && facts->commit.length > 0;
+
+		*ret_from = SPAN("");
+		*ret_source =
+			definition->is_latest ? FLOW_COMMIT_FROM_BRANCH_LATEST : definition->source;
+		*ret_commit = definition->is_latest ? flow_application_branch_commit(pass->view,
+							      application, pass->arena)
+			      : is_resolved         ? facts->commit
+						    : definition->commit;
+		return true;
+	}
 	*ret_source = definition->is_latest || definition->from.length == 0
 			      ? FLOW_COMMIT_FROM_LATEST
 			      : FLOW_COMMIT_FROM_SUCCESS;
@@ -41,20 +55,26 @@ static bool takes_part(const struct flow_pass *pass, uint32_t node,
 	const struct store_object *application)
 {
 	const struct flow_node_definition *definition = &pass->definition.nodes[node];
+	struct flow_application read;
 
-	if (!application || definition->has_files ||
-		application_facts(application)->kind.length == 0)
+	if (!application || definition->has_files)
 		return true;
-	return definition->is_chain ? application_facts(application)->is_on_chain
-				    : !application_facts(application)->is_off_flow;
+	flow_application_read(pass->view, application, false, pass->arena, &read);
+	/* Without a kind it is not known yet. */
+	return read.kind.length == 0 || (definition->is_chain ? read.on_chain : read.on_flow);
 }
 
 static bool is_unchanged(const struct flow_pass *pass, uint32_t node, struct span application)
 {
 	const struct flow_node_facts *facts = &pass->nodes[node].facts;
+	const struct store_object *object = store_get(pass->view, &application_kind, application);
 
-	return facts->source == FLOW_COMMIT_FROM_HEAD && facts->commit.length > 0 &&
-	       span_equal(facts->commit, application_running_commit(pass->view, application)) &&
+	if (facts->from.length > 0 || facts->commit.length == 0 || !object ||
+		application_facts(object)->current.length > 0 ||
+		!span_equal(facts->commit, application_running_commit(pass->view, application)))
+		return false;
+	/* Without a live state there is no drift. */
+	return !application_facts(object)->has_service ||
 	       application_find_sync(pass->view, application) == APPLICATION_SYNCED;
 }
 
@@ -119,6 +139,8 @@ static int take_plan(struct flow_pass *pass, uint32_t node, struct err *err)
 		return flow_pass_apply(pass, FLOW_EVENT_PLAN_FAILED, node, err);
 	}
 	facts->digest = plan.facts.digest;
+	if (pass->definition.nodes[node].is_git)
+		facts->commit = plan.facts.commit;
 	json_set(pass->arena, flow_pass_document(pass, node), "plan", write_plan(pass, &plan));
 	event.plan = flow_plan_id_of(plan.facts.digest);
 	return flow_pass_apply_event(pass, &event, err);
@@ -186,7 +208,7 @@ int flow_plan_again(struct flow_pass *pass, uint32_t node, struct err *err)
 		!flow_plan_find_source(pass, node, &from, &commit, &source))
 		return 0;
 	flow_pass_again_at(pass, pass->now_ms + TARGET_POLL_MS);
-	if (span_equal(from, facts->from))
+	if (span_equal(from, facts->from) && span_equal(commit, facts->commit))
 		return 0;
 	facts->from = from;
 	facts->commit = commit;

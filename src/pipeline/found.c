@@ -199,7 +199,8 @@ static int put_new_application(const struct entry *entry, struct err *err)
 
 static int put_origin(const struct entry *entry, const struct store_object *origin, struct err *err)
 {
-	static const char *const members[] = {"kind", "description", "labels"};
+	static const char *const members[] = {
+		"kind", "description", "labels", "offFlow", "onChain"};
 	const struct repository_facts *repository = entry->repository;
 	struct arena *arena = entry->found->arena;
 	struct json *document = json_new_object(arena);

@@ -86,7 +86,7 @@ static inline const struct origin_facts *origin_facts(const struct store_object 
 	return object->facts;
 }
 
-/* api: {"kind", "description", "labels", "problem"}. */
+/* api: {"kind", "description", "labels", "offFlow", "onChain", "problem"}. */
 int origin_put(struct store_transaction *transaction, struct span key, struct span api,
 	const struct origin_facts *facts, uint64_t expected, struct err *err);
 /* NULL: the application is not from Git. *ret_repository: NULL if it was deleted. */

@@ -188,6 +188,10 @@ static struct json *write_result(struct arena *arena, const struct poll_place *p
 	if (application->description.length > 0)
 		json_set_string(arena, document, "description", application->description);
 	json_set(arena, document, "labels", write_labels(arena, &application->labels));
+	if (!application->trigger.on_flow)
+		json_set_bool(arena, document, "offFlow", true);
+	if (application->trigger.on_chain)
+		json_set_bool(arena, document, "onChain", true);
 	return document;
 }
 

@@ -187,8 +187,8 @@ void environments_write_metrics(struct server *server, struct buffer *out);
 
 /* flows.c */
 void flows_register(struct server *server);             /* before rest_register */
-int flows_open(struct server *server, struct err *err); /* before applications_open */
-void flows_close(struct server *server);                /* after applications_close */
+int flows_open(struct server *server, struct err *err); /* after applications_open */
+void flows_close(struct server *server);                /* before applications_close */
 /* applications.c */
 void applications_register(struct server *server);             /* before rest_register */
 int applications_open(struct server *server, struct err *err); /* after environments_open */

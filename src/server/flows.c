@@ -1,4 +1,5 @@
 /* Flows: their operations, and the controller that carries them out. */
+#include "aws/targets.h"
 #include "flow/api.h"
 #include "flow/controller.h"
 #include "server/components.h"
@@ -24,6 +25,7 @@ int flows_open(struct server *server, struct err *err)
 		.random = server->random,
 		.dispatcher = server->dispatcher,
 		.targets = server->targets,
+		.repositories = server->repositories,
 		.find_role = find_role,
 		.find_role_context = server,
 		.audit = audit_record,
@@ -37,5 +39,6 @@ int flows_open(struct server *server, struct err *err)
 
 void flows_close(struct server *server)
 {
+	aws_targets_cancel(server->targets);
 	flow_controller_stop(server->flows);
 }

@@ -304,9 +304,9 @@ static int open_parts(struct server *server, struct err *err)
 	if (code == 0)
 		code = environments_open(server, err);
 	if (code == 0)
-		code = flows_open(server, err);
-	if (code == 0)
 		code = applications_open(server, err);
+	if (code == 0)
+		code = flows_open(server, err);
 	if (code == 0)
 		code = releases_open(server, err);
 	if (code == 0)
@@ -353,8 +353,8 @@ void server_close(struct server *server)
 	streams_stop(server->log_streams);
 	dns_close(server);
 	releases_close(server);
-	applications_close(server);
 	flows_close(server);
+	applications_close(server);
 	environments_close(server);
 	for (size_t i = server->controller_count; i > 0; i--)
 		controller_stop(server->controllers[i - 1]);
