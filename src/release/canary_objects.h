@@ -8,6 +8,8 @@
 #include "release/canary.h"
 
 #define CANARY_PROXY_OBJECTS_MAX 5
+/* A label selector of all proxies' pods. */
+#define CANARY_PROXY_SELECTOR "app.kubernetes.io/component=canary-proxy,slipway.dev/created-by"
 
 struct canary_proxy_settings {
 	struct span image;       /* slipway's own, with HAProxy */
