@@ -123,6 +123,7 @@ static void work(void *context)
 	while (work_queue_get(controller->queue, &key) == 0) {
 		struct err err = {0};
 		int64_t again_ms = 0;
+		int code;
 
 		/* Without the lease the key is dropped: all are added when it is held. */
 		if (!kube_lease_is_held(controller->config.lease))
@@ -130,9 +131,10 @@ static void work(void *context)
 		else if (!release_watch_is_synced(controller->watch))
 			work_queue_add_at(controller->queue, key,
 				runner_deadline_us(controller->group, UNSYNCED_US));
-		else
-			finish(controller, key, reconcile(controller, key, &again_ms, &err),
-				again_ms, &err);
+		else {
+			code = reconcile(controller, key, &again_ms, &err);
+			finish(controller, key, code, again_ms, &err);
+		}
 		work_queue_done(controller->queue, key);
 	}
 }
