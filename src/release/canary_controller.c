@@ -314,7 +314,7 @@ static bool is_kind(const struct object_id *id, const char *kind)
 	return span_is(id->kind, kind) && span_is(id->api_version, RELEASE_API_VERSION);
 }
 
-/* What was written is what the next decision sees. */
+/* The next decision sees what was written. */
 static int use_answer(struct pass *pass, const struct object_id *id, const struct json *answer)
 {
 	if (is_kind(id, "CanaryRelease"))
@@ -464,7 +464,7 @@ static int reconcile(struct canary_controller *controller, struct span key, int6
 			pass.canary.name, &pass.pod_count);
 		r = make_steps(&pass, ret_until_ms);
 	}
-	/* What was read may be the reason. */
+	/* Stale reads may be the reason. */
 	if (r < 0)
 		atomic_store(&pass.known->dirty, true);
 	*err = pass.err;
@@ -504,6 +504,7 @@ static void work(void *context)
 	while (work_queue_get(controller->queue, &key) == 0) {
 		struct err err = {0};
 		int64_t until_ms = 0;
+		int code;
 
 		/* Without the lease the key is dropped: all are added when it is held. */
 		if (!kube_lease_is_held(controller->config.lease))
@@ -511,9 +512,10 @@ static void work(void *context)
 		else if (!canary_watch_is_synced(controller->watch))
 			work_queue_add_at(controller->queue, key,
 				runner_deadline_us(controller->group, UNSYNCED_US));
-		else
-			finish(controller, key, reconcile(controller, key, &until_ms, &err),
-				until_ms, &err);
+		else {
+			code = reconcile(controller, key, &until_ms, &err);
+			finish(controller, key, code, until_ms, &err);
+		}
 		work_queue_done(controller->queue, key);
 	}
 }

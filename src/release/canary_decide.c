@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/memory.h"
+#include "release/release_adjust.h"
 #include "release/release_names.h"
 
 uint64_t canary_hash(const struct json *object)
@@ -159,6 +160,21 @@ bool canary_merge(struct canary_deciding *deciding, const struct json *object,
 		.id = object_id_of(object, deciding->canary->namespace),
 		.manager = RELEASE_CANARY_FIELD_MANAGER};
 	return true;
+}
+
+bool canary_change(struct canary_deciding *deciding, const struct json *before,
+	const struct json *after)
+{
+	const struct json *patch = release_merge_patch(deciding->arena, before, after);
+	struct json *changed = json_copy_object(deciding->arena, patch);
+	const struct json *metadata = json_get(patch, "metadata");
+	struct json *precondition = metadata ? json_copy_object(deciding->arena, metadata)
+					     : json_new_object(deciding->arena);
+
+	json_set(deciding->arena, precondition, "resourceVersion",
+		json_path(before, "metadata.resourceVersion"));
+	json_set(deciding->arena, changed, "metadata", precondition);
+	return canary_merge(deciding, before, changed);
 }
 
 bool canary_ensure(struct canary_deciding *deciding, const struct json *object, bool with_release)

@@ -47,6 +47,9 @@ bool canary_update(struct canary_deciding *deciding, const struct json *object);
 bool canary_ensure(struct canary_deciding *deciding, const struct json *object, bool with_release);
 /* Deletes the live object if it belongs to this CanaryRelease. */
 bool canary_remove(struct canary_deciding *deciding, const struct json *object);
+/* Merges what differs between an object as it was read and as it should be; it must not have changed since. */
+bool canary_change(struct canary_deciding *deciding, const struct json *before,
+	const struct json *after);
 bool canary_merge(struct canary_deciding *deciding, const struct json *object,
 	const struct json *patch);
 

@@ -146,12 +146,12 @@ static bool write_release(struct canary_deciding *deciding)
 			arena_copy_span(deciding->arena, span_of(err.message)));
 	if (release_is_written(deciding, config))
 		return false;
-	release = json_copy_object(deciding->arena, object);
 	spec = json_copy_object(deciding->arena, json_get(object, "spec"));
 	json_set_string(deciding->arena, spec, "config", config);
 	json_set(deciding->arena, spec, "naming", canary->naming);
+	release = json_copy_object(deciding->arena, object);
 	json_set(deciding->arena, release, "spec", spec);
-	return canary_update(deciding, release);
+	return canary_change(deciding, object, release);
 }
 
 /* A3: all objects of a version after the one that the canary was made for are applied. */
@@ -202,7 +202,7 @@ static bool give_to_release(struct canary_deciding *deciding)
 		const struct json *live = canary_find_object(deciding, object).object;
 
 		if (!naming_is_service(object) && canary_owns(deciding, live))
-			return canary_update(deciding,
+			return canary_change(deciding, live,
 				without_owner(deciding->arena, live, deciding->canary->uid));
 	}
 	/* From now on the Release writes the Services. */

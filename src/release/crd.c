@@ -6,7 +6,8 @@
 #include "release/object_calls.h"
 #include "release/release_names.h"
 
-const struct span *const crd_texts[CRD_TEXTS] = {&crd_text, &namespace_text, &rights_text};
+const struct span *const crd_texts[CRD_TEXTS] = {
+	&crd_text, &namespace_text, &rights_text, &canary_rights_text};
 
 #define ASK_AGAIN_US INT64_C(100000)
 

@@ -8,7 +8,7 @@
 #include "kube/client.h"
 
 /* YAML documents, in the order in which they are applied. */
-#define CRD_TEXTS 3
+#define CRD_TEXTS 4
 extern const struct span *const crd_texts[CRD_TEXTS];
 
 /* Applies them and waits until the API server serves all definitions, at most timeout_ms. installed (or NULL) is
@@ -19,7 +19,7 @@ int crd_install(struct kube_client *client, struct runner *runner, int64_t timeo
 /* Whether the API server serves all of them: 0, -ENOENT with a sentence that says what to do. */
 int crd_check(struct kube_client *client, struct err *err);
 
-/* The parts: crds.yaml, namespace.yaml, release-rights.yaml. */
-extern const struct span crd_text, namespace_text, rights_text;
+/* The parts: crds.yaml, namespace.yaml, release-rights.yaml, canary-rights.yaml. */
+extern const struct span crd_text, namespace_text, rights_text, canary_rights_text;
 
 #endif

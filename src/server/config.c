@@ -103,6 +103,10 @@ static const struct key {
 		"with "
 		"any runtime. "
 		"'slipway canary install' installs the resource definitions first."},
+	{"releases.proxyImage", NULL, VALUE_TEXT, OFFSET(releases_proxy_image), NULL, 0, 0, "",
+		NULL,
+		"Image of the proxies of CanaryReleases: slipway's own. Without it: "
+		"slipway:VERSION."},
 	{"releases.namespace", NULL, VALUE_TEXT, OFFSET(releases_namespace), NULL, 0, 0, "", NULL,
 		"Only Releases of this Kubernetes namespace. Without it: of all."},
 	{"releases.leaseNamespace", NULL, VALUE_TEXT, OFFSET(releases_lease_namespace), NULL, 0, 0,

@@ -39,6 +39,7 @@ struct server_config {
 	int64_t kubernetes_qps;
 	int64_t kubernetes_burst;
 	bool releases_enabled;
+	const char *releases_proxy_image;
 	const char *releases_namespace; /* NULL: all */
 	const char *
 		releases_lease_namespace; /* NULL: that of the kubeconfig's context, or of our pod */

@@ -5,10 +5,13 @@
 #include "base/memory.h"
 #include "kube/kubeconfig.h"
 #include "kube/lease.h"
+#include "release/canary_controller.h"
 #include "release/release_controller.h"
 #include "server/components.h"
 
 #define LEASE_NAME "slipway-releases"
+
+#define DEFAULT_PROXY_IMAGE "slipway:" SLIPWAY_VERSION
 
 struct releases {
 	struct arena *arena;
@@ -17,6 +20,7 @@ struct releases {
 	struct kube_lease *lease;
 	struct runner_event *lease_acquired;
 	struct release_controller *controller; /* NULL: not yet */
+	struct canary_controller *canaries;    /* likewise */
 };
 
 static void report(void *context, struct span what, const struct err *err)
@@ -92,6 +96,24 @@ static int start_controller(struct server *server, struct err *err)
 	return release_controller_start(&config, &releases->controller, err);
 }
 
+static int start_canaries(struct server *server, struct err *err)
+{
+	struct releases *releases = server->releases;
+	const char *image = server->config->releases_proxy_image;
+	const struct canary_controller_config config = {.client = releases->client,
+		.http = releases->http,
+		.runner = server->runner,
+		.lease = releases->lease,
+		.lease_acquired = releases->lease_acquired,
+		.namespace = span_of(server->config->releases_namespace),
+		.image = span_of(image ? image : DEFAULT_PROXY_IMAGE),
+		.pull_policy = span_of(server->config->kubernetes_pull_policy),
+		.report = report,
+		.context = server};
+
+	return canary_controller_start(&config, &releases->canaries, err);
+}
+
 int releases_open(struct server *server, struct err *err)
 {
 	struct kube_access *access = NULL;
@@ -107,6 +129,8 @@ int releases_open(struct server *server, struct err *err)
 		r = start_lease(server, access, err);
 	if (r == 0)
 		r = start_controller(server, err);
+	if (r == 0)
+		r = start_canaries(server, err);
 	return r < 0 ? err_prefix(err, r, "releases") : 0;
 }
 
@@ -116,6 +140,7 @@ void releases_close(struct server *server)
 
 	if (!releases)
 		return;
+	canary_controller_stop(releases->canaries);
 	release_controller_stop(releases->controller);
 	kube_lease_stop(releases->lease);
 	kube_client_free(releases->client);
@@ -124,6 +149,23 @@ void releases_close(struct server *server)
 	arena_free(releases->arena);
 	server->releases = NULL;
 	free(releases);
+}
+
+static void write_canary_metrics(struct canary_controller *controller, struct buffer *out)
+{
+	struct canary_controller_statistics statistics;
+
+	if (!controller)
+		return;
+	canary_controller_statistics(controller, &statistics);
+	metric(out, "canary_queue_depth", false, "CanaryReleases that wait to be reconciled",
+		statistics.depth);
+	metric(out, "canary_reconciles_total", true, "Reconciles of CanaryReleases",
+		statistics.reconciles);
+	metric(out, "canary_failures_total", true, "Reconciles of CanaryReleases that failed",
+		statistics.failures);
+	metric(out, "canary_writes_total", true, "Writes of steps of CanaryReleases",
+		statistics.writes);
 }
 
 void releases_write_metrics(struct server *server, struct buffer *out)
@@ -146,4 +188,5 @@ void releases_write_metrics(struct server *server, struct buffer *out)
 		statistics.reconciles);
 	metric(out, "release_failures_total", true, "Reconciles of Releases that failed",
 		statistics.failures);
+	write_canary_metrics(releases->canaries, out);
 }

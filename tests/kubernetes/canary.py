@@ -6,15 +6,19 @@ as plain processes, and backends that answer with a letter.
         ...
 """
 import collections
+import http.client
 import itertools
+import json
 import os
 import signal
 import socket
 import subprocess
 import threading
+import time
 import urllib.error
 import urllib.request
 
+from api import ApiError
 from conftest import SOURCE, slipway_program, wait_until
 
 GROUP = "/apis/slipway.dev/v1alpha1"
@@ -216,3 +220,105 @@ class Proxy:
         if self.process.poll() is None:
             self.process.kill()
         self.process.wait()
+
+
+class ProxyRunner:
+    """Plays the kubelet for the proxies' pods on hollow nodes: each gets a process, with the pod's name as its replica."""
+
+    def __init__(self, cluster):
+        self.cluster = cluster
+        self.proxies = {}  # by namespace and name of the pod
+        self.ended = False
+        self.thread = threading.Thread(target=self.run, daemon=True)
+        self.thread.start()
+
+    def pods(self):
+        items, _ = self.cluster.api.list("/api/v1/pods", labelSelector="app.kubernetes.io/component=canary-proxy")
+        return {(item["metadata"]["namespace"], item["metadata"]["name"]): item for item in items
+                if item["status"].get("phase") == "Running" and "deletionTimestamp" not in item["metadata"]}
+
+    def run(self):
+        while not self.ended:
+            try:
+                self.follow(self.pods())
+            except (OSError, ApiError, http.client.HTTPException):
+                self.cluster.api.close()
+            time.sleep(0.1)
+        for proxy in self.proxies.values():
+            proxy.kill()
+
+    def follow(self, pods):
+        for key in set(self.proxies) - set(pods):
+            self.proxies.pop(key).kill()
+        for key in set(pods) - set(self.proxies):
+            name = pods[key]["spec"]["containers"][0]["args"][-1]
+            proxy = Proxy(self.cluster, key[0], name, key[1])
+            proxy.start()
+            self.proxies[key] = proxy
+
+    def stop(self):
+        self.ended = True
+        self.thread.join()
+
+
+class Canaries:
+    """CanaryReleases of one namespace, beside its Releases (releases.py)."""
+
+    def __init__(self, releases):
+        self.releases = releases
+        self.api, self.namespace = releases.api, releases.namespace
+
+    def create(self, name, services=(), release="web", version=1, values=None, **spec):
+        return self.api.post(path("canaryreleases", self.namespace), {
+            "apiVersion": "slipway.dev/v1alpha1", "kind": "CanaryRelease", "metadata": {"name": name},
+            "spec": {"release": release, "version": version, "config": json.dumps(values or {}),
+                     "services": list(services), "drainSeconds": 2, **spec}})
+
+    def get(self, name):
+        return self.api.get(path("canaryreleases", self.namespace, name))
+
+    def find(self, name):
+        return self.api.find(path("canaryreleases", self.namespace, name))
+
+    def change(self, name, **spec):
+        return self.api.patch(path("canaryreleases", self.namespace, name), {"spec": spec})
+
+    def delete(self, name):
+        self.api.delete(path("canaryreleases", self.namespace, name))
+
+    def conditions(self, name):
+        return {item["type"]: (item["status"], item["reason"])
+                for item in self.get(name).get("status", {}).get("conditions", [])}
+
+    def wait(self, name, condition, what):
+        try:
+            return wait_until(condition, what)
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}: {json.dumps(self.find(name), indent=1)}\n"
+                                 f"{self.releases.server.stderr[-3000:]}") from None
+
+    def wait_for(self, name, condition, reason):
+        self.wait(name, lambda: self.conditions(name).get(condition) == ("True", reason),
+                  f"{name} is {condition} with {reason}")
+        return self.get(name)
+
+    def wait_for_available(self, name):
+        """Every step of the creation is done for the present spec."""
+        def done():
+            found = self.get(name)
+            return found.get("status", {}).get("plannedGeneration") == found["metadata"]["generation"] and \
+                found["status"]["step"] == "C8" and self.conditions(name)["Available"][0] == "True"
+        self.wait(name, done, f"{name} is available")
+        return self.get(name)
+
+    def wait_for_phase(self, name, phase):
+        self.wait(name, lambda: self.get(name).get("status", {}).get("phase") == phase and
+                  self.get(name)["status"]["step"] == "Done", f"{name} is {phase}")
+        return self.get(name)
+
+    def traffic(self, name, port, transport="TCP", service="web"):
+        """What the status has about a port."""
+        for item in self.get(name).get("status", {}).get("traffic", []):
+            if (item["service"], item["port"], item["transport"]) == (service, port, transport):
+                return item
+        return {}

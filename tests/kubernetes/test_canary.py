@@ -1,0 +1,283 @@
+"""CanaryReleases on a real API server with hollow nodes: what the controller creates, takes over, restores and deletes.
+Proxies are real processes; traffic is tested on a real node (test_canary_traffic.py)."""
+import json
+
+import pytest
+
+from canary import Canaries, ProxyRunner
+from conftest import Servers, wait_until
+from releases import Releases, audit_flags
+
+APP = """\
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: settings}
+data: {color: "{{ .Values.color }}"}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: web}
+spec:
+  type: NodePort
+  selector: {app: web}
+  ports:
+  - {name: http, port: 80, targetPort: http}
+  - {name: dns, port: 53, protocol: UDP}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: admin}
+spec:
+  selector: {app: web}
+  ports:
+  - {port: 9000}
+---
+apiVersion: v1
+kind: Service
+metadata: {name: peers}
+spec:
+  clusterIP: None
+  selector: {app: web}
+  ports:
+  - {port: 9000}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: web}
+spec:
+  replicas: 2
+  selector: {matchLabels: {app: web}}
+  template:
+    metadata: {labels: {app: web}}
+    spec:
+      containers:
+      - name: app
+        image: "app:{{ .Values.color }}"
+        ports: [{name: http, containerPort: 8000}]
+        envFrom: [{configMapRef: {name: settings}}]
+"""
+RED, BLUE = {"color": "red"}, {"color": "blue"}
+NAME = "web-abcde"
+WEB = {"service": "web", "ports": [{"port": 80, "config": {"weight": 10}}]}
+
+
+@pytest.fixture(scope="module")
+def world(start_clusters, tmp_path_factory):
+    folder = str(tmp_path_factory.mktemp("canary"))
+    cluster = start_clusters(hollow=2, api_flags=audit_flags(folder))
+    releases = Releases(cluster, folder)
+    releases.install()
+    servers, runner = Servers(), ProxyRunner(cluster)
+    try:
+        releases.start(servers.start)
+        yield releases
+    finally:
+        runner.stop()
+        servers.end()
+
+
+@pytest.fixture
+def canaries(world, request):
+    """A namespace with a Release at version 1."""
+    name = request.node.name.lower().replace("[", "-").replace("_", "-").rstrip("]").removeprefix("test-")
+    releases = world.in_namespace(name[:60].rstrip("-"))
+    releases.create("web", APP, RED)
+    releases.wait_for_available("web", version=1)
+    return Canaries(releases)
+
+
+def service(canaries, name="web"):
+    return canaries.releases.object("services", name)
+
+
+def without_versions(found):
+    """An object without what every write changes."""
+    metadata = {key: value for key, value in found["metadata"].items()
+                if key not in ("resourceVersion", "managedFields")}
+    return {**found, "metadata": metadata}
+
+
+def objects(canaries):
+    """Names of everything in the namespace that can be a canary's."""
+    kinds = {"services": "/api/v1", "configmaps": "/api/v1", "serviceaccounts": "/api/v1", "deployments": "/apis/apps/v1",
+             "roles": "/apis/rbac.authorization.k8s.io/v1", "rolebindings": "/apis/rbac.authorization.k8s.io/v1"}
+    found = set()
+    for kind, group in kinds.items():
+        items, _ = canaries.api.list(f"{group}/namespaces/{canaries.namespace}/{kind}")
+        found |= {f"{kind}/{item['metadata']['name']}" for item in items}
+    return found - {"configmaps/kube-root-ca.crt", "serviceaccounts/default"}
+
+
+def test_create_and_deprecate(canaries):
+    """scenarios 1, 10 and 35: afterwards it is as if nothing had happened"""
+    before, names = service(canaries), objects(canaries)
+    canaries.create(NAME, [WEB], values=BLUE)
+    found = canaries.wait_for_available(NAME)
+    status = found["status"]
+    assert status["observedGeneration"] == found["metadata"]["generation"]
+    assert "web-canary" in status["manifest"]
+    taken = service(canaries)
+    assert taken["spec"]["clusterIP"] == before["spec"]["clusterIP"]
+    assert taken["spec"]["selector"]["slipway.dev/created-by"] == f"{canaries.namespace}.{NAME}"
+    for now, then in zip(taken["spec"]["ports"], before["spec"]["ports"]):
+        assert {**now, "targetPort": None} == {**then, "targetPort": None}
+        assert now["targetPort"] >= 8080
+    for copy, track in (("web-forked", "stable"), ("web-canary", "abcde")):
+        spec = service(canaries, copy)["spec"]
+        assert spec["type"] == "ClusterIP" and not any("nodePort" in port for port in spec["ports"])
+        assert spec["selector"] == {"app": "web", "slipway.dev/track": track}
+    proxy = canaries.releases.deployment(f"{NAME}-proxy")
+    assert proxy["metadata"]["ownerReferences"][0]["name"] == NAME
+    canary = canaries.releases.deployment("web-abcde")
+    assert {owner["kind"] for owner in canary["metadata"]["ownerReferences"]} == {"CanaryRelease", "Release"}
+    assert canaries.releases.config_map("settings-abcde")["data"] == BLUE
+    assert service(canaries, "admin")["spec"]["selector"] == {"app": "web", "slipway.dev/track": "stable"}
+
+    canaries.change(NAME, transition="Deprecated")
+    status = canaries.wait_for_phase(NAME, "Deprecated")["status"]
+    assert "manifest" not in status
+    assert canaries.conditions(NAME)["Archived"] == ("True", "Deprecated")
+    assert without_versions(service(canaries)) == without_versions(before)
+    wait_until(lambda: objects(canaries) == names, "nothing of the canary is left")
+
+
+def test_adopt_twice(canaries):
+    """scenario 31, twice: the second canary stands beside the first one"""
+    for number, (name, track, color) in enumerate(((NAME, "abcde", "blue"), ("web-fghij", "fghij", "green")), 1):
+        canaries.create(name, [WEB], version=number, values={"color": color})
+        canaries.wait_for_available(name)
+        uid = canaries.releases.deployment(f"web-{track}")["metadata"]["uid"]
+        canaries.change(name, transition="Adopted")
+        canaries.wait_for_phase(name, "Adopted")
+        release = canaries.releases.wait_for_available("web", version=number + 1)
+        assert json.loads(release["spec"]["config"]) == {"color": color}
+        adopted = canaries.releases.deployment(f"web-{track}")
+        assert adopted["metadata"]["uid"] == uid
+        assert [owner["kind"] for owner in adopted["metadata"]["ownerReferences"]] == ["Release"]
+        assert "slipway.dev/created-by" not in adopted["metadata"]["labels"]
+        assert service(canaries)["spec"]["selector"] == {"app": "web", "slipway.dev/track": track}
+        assert [port["targetPort"] for port in service(canaries)["spec"]["ports"]] == ["http", 53]
+        assert "annotations" not in service(canaries)["metadata"] or \
+            "slipway.dev/taken-over-by" not in service(canaries)["metadata"]["annotations"]
+        canaries.wait(name, lambda kept=track: {each for each in objects(canaries) if each.startswith("deployments/")} ==
+                      {f"deployments/web-{kept}"}, "the earlier version and the proxy are gone")
+    assert canaries.releases.versions("web") == [1, 2, 3]
+    assert {name for name in objects(canaries) if name.startswith("services/")} == \
+        {"services/web", "services/admin", "services/peers"}
+
+
+@pytest.mark.parametrize("spec, reason", [
+    ({"path": "shop/nope"}, "InvalidPath"),
+    ({"services": [{"service": "nope"}]}, "ServiceNotFound"),
+    ({"services": [{"service": "web", "ports": [{"port": 81}]}]}, "PortNotFound"),
+    ({"services": [{"service": "peers"}]}, "HeadlessUnsupported"),
+])
+def test_refused(canaries, spec, reason):
+    """scenarios 4 and 10: nothing is created, the Service is as before"""
+    before, names = service(canaries), objects(canaries)
+    canaries.create(NAME, **{"services": [WEB], "values": BLUE, **spec})
+    canaries.wait_for(NAME, "Failure", reason)
+    assert objects(canaries) == names and service(canaries) == before
+
+
+def test_name_conflict(canaries):
+    """scenario 7"""
+    before = service(canaries)
+    path = f"/api/v1/namespaces/{canaries.namespace}/services"
+    foreign = canaries.api.post(path, {"metadata": {"name": "web-forked"}, "spec": {"ports": [{"port": 1}]}})
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for(NAME, "Failure", "NameConflict")
+    assert service(canaries) == before
+    assert canaries.api.get(f"{path}/web-forked") == foreign
+
+
+def test_second_canary(canaries):
+    """scenario 8: of the same Service it is refused, of another one allowed"""
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    taken = service(canaries)
+    canaries.create("web-fghij", [WEB], values={"color": "green"})
+    canaries.wait_for("web-fghij", "Failure", "ServiceAlreadyCanaried")
+    assert canaries.releases.deployment("web-fghij") is None
+    assert service(canaries) == taken
+    canaries.create("web-klmno", [{"service": "admin"}], values={"color": "green"})
+    canaries.wait_for_available("web-klmno")
+
+
+def test_other_version(canaries):
+    """scenario 9"""
+    before = service(canaries)
+    canaries.create(NAME, [WEB], version=2, values=BLUE)
+    assert canaries.wait_for_phase(NAME, "Deprecated")["spec"]["transition"] == "Deprecated"
+    assert service(canaries) == before
+
+
+def test_config_edit(canaries):
+    """scenario 21"""
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    uid = canaries.releases.deployment("web-abcde")["metadata"]["uid"]
+    canaries.change(NAME, config=json.dumps({"color": "green"}))
+    canaries.wait_for_available(NAME)
+    changed = canaries.releases.deployment("web-abcde")
+    assert changed["metadata"]["uid"] == uid
+    assert changed["spec"]["template"]["spec"]["containers"][0]["image"] == "app:green"
+    assert canaries.releases.deployment("web")["spec"]["template"]["spec"]["containers"][0]["image"] == "app:red"
+    canaries.wait(NAME, lambda: canaries.traffic(NAME, 80).get("effectiveWeight") == 10, "the weight applies")
+
+
+def test_repair(canaries):
+    """scenario 53, and a Service that another program restored"""
+    before = service(canaries)
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    taken = service(canaries)
+    canaries.api.delete(f"/api/v1/namespaces/{canaries.namespace}/services/web-forked")
+    wait_until(lambda: service(canaries, "web-forked"), "the copy is there again")
+    canaries.api.patch(f"/api/v1/namespaces/{canaries.namespace}/services/web",
+                       {"spec": {"selector": before["spec"]["selector"], "ports": before["spec"]["ports"]}})
+    wait_until(lambda: service(canaries)["spec"]["ports"] == taken["spec"]["ports"], "it is taken over again")
+    canaries.change(NAME, transition="Deprecated")
+    canaries.wait_for_phase(NAME, "Deprecated")
+    assert service(canaries)["spec"]["ports"] == before["spec"]["ports"]
+
+
+def test_delete(canaries):
+    """scenario 37"""
+    before, names = service(canaries), objects(canaries)
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    canaries.delete(NAME)
+    canaries.wait(NAME, lambda: canaries.find(NAME) is None, "it is gone")
+    assert without_versions(service(canaries)) == without_versions(before)
+    wait_until(lambda: objects(canaries) == names, "nothing of the canary is left")
+
+
+def test_release_is_deleted(canaries):
+    """scenario 38"""
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    canaries.api.delete(canaries.releases.path("web"))
+    canaries.wait(NAME, lambda: canaries.find(NAME) is None and not objects(canaries), "all of it is gone")
+
+
+def test_service_leaves(canaries):
+    canaries.create(NAME, [WEB, {"service": "admin"}], values=BLUE)
+    canaries.wait_for_available(NAME)
+    canaries.change(NAME, services=[WEB])
+    wait_until(lambda: service(canaries, "admin")["spec"]["selector"] ==
+               {"app": "web", "slipway.dev/track": "stable"}, "it is restored")
+    wait_until(lambda: service(canaries, "admin-forked") is None and service(canaries, "admin-canary") is None,
+               "its copies are gone")
+    canaries.wait_for_available(NAME)
+    assert service(canaries)["spec"]["selector"]["slipway.dev/created-by"]
+
+
+def test_replicas(canaries):
+    canaries.create(NAME, [WEB], values=BLUE, proxy={"replicas": 2})
+    canaries.wait_for_available(NAME)
+    budget = canaries.api.get(f"/apis/policy/v1beta1/namespaces/{canaries.namespace}/poddisruptionbudgets/{NAME}-proxy")
+    assert budget["spec"]["maxUnavailable"] == 1
+    assert len(canaries.get(NAME)["status"]["proxies"]) == 2
+    canaries.change(NAME, transition="Deprecated")
+    canaries.wait_for_phase(NAME, "Deprecated")
