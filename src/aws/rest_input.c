@@ -1,5 +1,5 @@
 /*
- * The input of a REST operation from path, query and body; see rest.h. Reading goes on after the first
+ * The input of a REST operation from path, query and body; see rest.h. Reading continues after the first
  * problem, so that whatever is good is known when the request is authorised.
  */
 #include <stdarg.h>

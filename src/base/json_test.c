@@ -536,7 +536,7 @@ static void test_arena_cap(void **state)
 	for (size_t i = 0; i < LENGTH(texts); i++) {
 		bool passed = false;
 
-		/* Whatever allocation it is that fails, the answer is the same. */
+		/* The answer is the same for each allocation that fails. */
 		for (size_t cap = 1; cap < 8192; cap += 16) {
 			_arena_ struct arena *arena = arena_new(cap);
 			struct json *value = NULL;
@@ -853,7 +853,7 @@ static void test_pretty(void **state)
 				      "}");
 }
 
-/* Whatever bytes a string was built from, what is written can be parsed. */
+/* A string of any bytes is written as text that can be parsed. */
 static void test_written_text_is_always_json(void **state)
 {
 	struct random_seeded seeded;

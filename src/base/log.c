@@ -2,7 +2,7 @@
  * A line is built in memory and written with one write(2), so that lines of different threads do not
  * mix. What comes from clients is made harmless here: bytes that are not UTF-8 become '?', control
  * characters are escaped, long values are cut. A log that cannot be written (full disk, closed pipe)
- * is ignored: the server's work goes on.
+ * is ignored: the server's work continues.
  */
 #include "base/log.h"
 

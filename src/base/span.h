@@ -44,7 +44,7 @@ bool span_equal_ignoring_case(struct span a, struct span b); /* ASCII only */
  * (outputs untouched) when there is none. */
 bool span_split(struct span text, char separator, struct span *ret_before, struct span *ret_after);
 
-/* The next part of a list that is joined by a separator, which goes on behind it; false at its end. */
+/* The next part of a list that is joined by a separator, which continues behind it; false at its end. */
 bool span_next_part(struct span *list, char separator, struct span *ret_part);
 
 /* Without spaces and tabs around it. */

@@ -43,7 +43,7 @@ static const struct {
 	{TEXT("\"a\\0b\\u00e9\\x41\\U0001F600\""), "\"a\\u0000b\xc3\xa9"
 						   "A\xf0\x9f\x98\x80\""},
 	{TEXT("'it''s'"), "\"it's\""},
-	{TEXT("plain text\n  goes on"), "\"plain text goes on\""},
+	{TEXT("plain text\n  continues"), "\"plain text continues\""},
 	{TEXT("2026-11-16"), "\"2026-11-16\""},
 	{TEXT("!!str 5"), "\"5\""},
 	{TEXT("! 5"), "\"5\""},

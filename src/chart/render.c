@@ -35,7 +35,7 @@ struct renderer {
 	struct units units;
 };
 
-/* For lint: notes an error and goes on (0), or returns it. */
+/* For lint: notes an error and continues (0), or returns it. */
 static int noted(const struct renderer *renderer, int code, const struct err *err)
 {
 	if (code >= 0 || !renderer->options->problems)

@@ -37,7 +37,7 @@ struct render_options {
 	bool lenient; /* for lint: `required` and `fail` do not fail */
 	bool skip_schema;
 	bool any_kubernetes; /* the chart's kubeVersion is not checked */
-	/* For lint: errors are added here, a line each, and rendering goes on where it can. */
+	/* For lint: errors are added here, a line each, and rendering continues where it can. */
 	struct buffer *problems;
 };
 

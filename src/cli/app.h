@@ -69,7 +69,7 @@ void app_print_state(const struct app *app, const struct json *state);
 
 /* ---- following (app_watch.c) ---- */
 
-/* A GET that goes on while a server is started again. */
+/* A GET that continues while a server is started again. */
 int app_ask(struct app *app, const char *path, struct json **ret_answer);
 /* Until the deployment has ended: a stage view on a terminal, else its log lines. quiet: prints nothing. */
 int app_follow(struct app *app, const char *id, bool quiet, struct json **ret_deployment);

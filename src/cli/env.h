@@ -1,7 +1,7 @@
 /*
  * slipway env …: what its files share. env.c reads the command line, env_verbs.c is the table of verbs and of their
  * options, env_call.c asks the server; the others are the verbs: env_change.c, env_deploy.c, env_read.c, env_status.c,
- * and env_watch.c follows what goes on. Verbs return exit codes, after saying what is wrong.
+ * and env_watch.c follows the progress. Verbs return exit codes, after saying what is wrong.
  */
 #ifndef CLI_ENV_H
 #define CLI_ENV_H

@@ -235,7 +235,7 @@ static int follow(struct watch *watch, struct span id, struct json **ret_deploym
 		}
 		if (interrupted) {
 			finish_line(watch);
-			env_warn("the deployment goes on without you: slipway env status %s",
+			env_warn("the deployment continues without you: slipway env status %s",
 				env->name);
 			return EXIT_INTERRUPTED;
 		}

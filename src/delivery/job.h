@@ -1,6 +1,6 @@
 /*
  * Jobs: work of a controller that blocks for long (scripts, queries to other servers), each on a thread of its own. A
- * worker begins a job and goes on; when the job has ended, its key is reported, and the worker takes the result. Jobs are
+ * worker begins a job and continues; when the job has ended, its key is reported, and the worker takes the result. Jobs are
  * not stored: after a restart there are none, so whatever began one must be able to begin it again, or to report that it
  * was interrupted.
  */

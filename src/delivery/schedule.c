@@ -119,7 +119,7 @@ static void set_value(struct schedule *schedule, size_t field, int value)
 	}
 }
 
-/* "*", "A", "A-B", and each with "/STEP"; "A/STEP" goes on to the end. */
+/* "*", "A", "A-B", and each with "/STEP"; "A/STEP" continues to the end. */
 static int read_range(struct schedule *schedule, size_t index, struct span text, struct err *err)
 {
 	const struct field *field = &fields[index];

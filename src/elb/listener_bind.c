@@ -222,7 +222,8 @@ static int fail(const union proxy_address *address, int type, int number,
 			snprintf(whose, sizeof(whose), " by process %llu (%s)",
 				(unsigned long long)holder->process, holder->name);
 		return err_set(err, -EADDRINUSE,
-			"%s %s is in use already%s. Use another port, or end what is there",
+			"%s %s is in use already%s. Use another port, or stop the program that "
+			"uses it",
 			protocol, text, whose);
 	case EADDRNOTAVAIL:
 		return err_set(err, -EADDRNOTAVAIL,

@@ -482,7 +482,7 @@ static void listeners_and_rules_have_tags(void **state)
 		rule_arn.data);
 	assert_int_equal(json_count(json_get(test_item(server, "TagDescriptions", 0), "Tags")), 2);
 	assert_int_equal(json_count(json_get(test_item(server, "TagDescriptions", 1), "Tags")), 1);
-	/* Whatever else they keep stays. */
+	/* Everything else that they have stays. */
 	view = store_view_open(server->store);
 	rule = elb_rule_find(view, SPAN(TEST_SCOPE), rule_arn);
 	assert_non_null(memmem(rule->private_.data, rule->private_.length, "\"me\"", 4));

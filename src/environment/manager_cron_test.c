@@ -54,13 +54,13 @@ static void test_due_and_never_twice(void **state)
 	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
 	assert_int_equal(runs[0].due_ms % MINUTE_MS, 0);
 	assert_int_equal(test_count_tasks(bench->server), 2);
-	/* It goes on: the next one is skipped. */
+	/* It continues: the next one is skipped. */
 	test_manager_pass(bench, 60 * SECOND_US);
 	assert_int_equal(test_list_runs(bench->server, runs, LENGTH(runs)), 2);
 	assert_int_equal(runs[1].status, ENVIRONMENT_RUN_skipped);
 	assert_int_equal(runs[1].due_ms, runs[0].due_ms + MINUTE_MS);
 	assert_int_equal(test_count_tasks(bench->server), 2);
-	/* It ends, badly: nobody knows how its containers ended. */
+	/* It ends, and has failed: the exit codes of its containers are not known. */
 	test_end_tasks(bench->server);
 	test_manager_pass(bench, 10 * SECOND_US);
 	test_list_runs(bench->server, runs, LENGTH(runs));
@@ -72,7 +72,7 @@ static void test_due_and_never_twice(void **state)
 	test_manager_free(bench);
 }
 
-static void test_missed_while_nobody_was_there(void **state)
+static void test_missed_while_no_server_ran(void **state)
 {
 	struct test_manager *bench = new_bench(2);
 	struct environment_run_facts runs[8];
@@ -99,7 +99,7 @@ static void test_missed_while_nobody_was_there(void **state)
 	test_manager_free(bench);
 }
 
-/* Times at which it was inactive are nobody's business. */
+/* Due times at which it was inactive are not recorded. */
 static void test_inactive_is_silent(void **state)
 {
 	struct test_manager *bench = new_bench(3);
@@ -158,7 +158,7 @@ static void test_history_is_bounded(void **state)
 	for (int i = 0; i < CRON_RUNS_KEPT + 20; i++)
 		test_manager_pass(bench, 60 * SECOND_US);
 	assert_int_equal(test_list_runs(bench->server, runs, LENGTH(runs)), CRON_RUNS_KEPT);
-	/* The one that is still going is never dropped. */
+	/* A run in progress is never dropped. */
 	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
 	assert_int_equal(test_count_tasks(bench->server), 1);
 	test_manager_free(bench);
@@ -209,7 +209,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_due_and_never_twice),
-		cmocka_unit_test(test_missed_while_nobody_was_there),
+		cmocka_unit_test(test_missed_while_no_server_ran),
 		cmocka_unit_test(test_inactive_is_silent),
 		cmocka_unit_test(test_refused_runs_are_given_up),
 		cmocka_unit_test(test_history_is_bounded),

@@ -56,7 +56,7 @@ static size_t count_tasks(struct test_manager *bench, const char *account, uint6
 	return count;
 }
 
-/* Nobody moves tasks here, so they bear the revision at which they were made. */
+/* No runtime changes tasks here, so each keeps the revision of its creation. */
 static uint64_t first_task(struct test_manager *bench, const char *account)
 {
 	_view_ struct store_view *view = store_view_open(bench->server->store);
@@ -107,7 +107,7 @@ static size_t count_meanwhile(uint64_t seed)
 	return meanwhile;
 }
 
-/* Everything that goes on at once goes on in another order with each seed. */
+/* Concurrent work is done in another order with each seed. */
 static void test_85_noisy_neighbour(void **state)
 {
 	const size_t check_of_each = (size_t)MANAGER_ACCOUNT_WORKERS * INSTANCE_ACTIONS_MAX;

@@ -15,7 +15,7 @@
 #define INSTANCES 5
 #define STEP_US (SECOND_US / 2)
 
-/* Whatever starts runs, and what shall stop stops, but for one; for so long. How many run in the end. */
+/* Tasks that start run, and those that shall stop, stop, but for one; for so long. How many run in the end. */
 static size_t let_run(struct test_manager *bench, const char *stuck, int64_t duration_us)
 {
 	size_t running = 0;

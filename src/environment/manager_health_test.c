@@ -1,7 +1,7 @@
 /*
- * What counts as healthy, on virtual time: the real manager, store and ECS, without programs. Without a health check
- * a task has to run for a moment before it counts, so that one that crashes at once completes nothing and takes
- * nobody's place.
+ * Which tasks count as healthy, on virtual time: the real manager, store and ECS, without programs. Without a health check
+ * a task has to run for a moment before it counts, so that one that crashes at once completes nothing and
+ * replaces no other.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ static const char *status_of(struct test_manager *bench, const char *id)
 	return test_text(bench->server, "status");
 }
 
-/* Tasks of log:REVISION that are in this status, and shall run or not, are told to be in another; how many. */
+/* Tasks of log:REVISION that are in this status, and shall run or not, get another; how many. */
 static size_t move(struct test_manager *bench, int revision, bool wanted, enum task_status from,
 	const char *to)
 {
@@ -88,7 +88,7 @@ static size_t count_running(struct test_manager *bench, int revision)
 	return move(bench, revision, true, TASK_RUNNING, NULL);
 }
 
-/* Whatever starts runs, and what shall stop stops, for so long. */
+/* Tasks that start run, and those that shall stop, stop, for so long. */
 static void let_run(struct test_manager *bench, int revision, int seconds)
 {
 	for (int i = 0; i < 2 * seconds; i++) {
@@ -110,7 +110,7 @@ static void test_a_moment_is_not_enough(void **state)
 	test_manager_pass(bench, MOMENT_US);
 	assert_int_equal(count_running(bench, 1), INSTANCES);
 	assert_string_equal(status_of(bench, id), "in-progress");
-	/* Nobody tells that it goes on running: that is looked at when its moment is over. */
+	/* No event reports that it continues to run: it is inspected again when its moment is over. */
 	test_manager_pass(bench, 2 * MOMENT_US);
 	assert_string_equal(status_of(bench, id), "completed");
 	test_manager_free(bench);
@@ -166,7 +166,7 @@ static int64_t seconds_to_bake(struct test_manager *bench, const char *id)
 	return (int64_t)until - runner_wall_ms(bench->runner) / 1000;
 }
 
-/* Who did not see a canary all the time lets it bake anew, and says until when. */
+/* A server that did not observe the canary all the time starts its bake time again, and reports until when. */
 static void test_a_canary_bakes_anew_after_a_restart(void **state)
 {
 	struct test_manager *bench = new_bench(8);
@@ -253,7 +253,7 @@ static size_t report_health(struct test_manager *bench, void (*health)(struct ta
 	return count;
 }
 
-/* Who checks it knows better. */
+/* With a health check, its result counts. */
 static void test_a_health_check_is_believed_at_once(void **state)
 {
 	struct test_manager *bench = new_bench(5);
@@ -268,7 +268,7 @@ static void test_a_health_check_is_believed_at_once(void **state)
 	test_manager_free(bench);
 }
 
-/* Tasks fall ill as soon as they run, for a minute; how many. */
+/* Tasks become unhealthy as soon as they run, for a minute; how many. */
 static size_t become_unhealthy(struct test_manager *bench)
 {
 	size_t count = 0;
@@ -297,7 +297,7 @@ static void test_what_falls_ill_again_and_again_waits(void **state)
 	test_manager_start(bench);
 	test_manager_pass(bench, 5 * SECOND_US);
 	assert_int_equal(move(bench, 3, true, TASK_PENDING, NULL), 0);
-	/* Who was well for long is served at once when that is over. */
+	/* A task that was healthy for long is replaced at once. */
 	test_manager_pass(bench, 60 * SECOND_US);
 	assert_int_equal(move(bench, 3, true, TASK_PENDING, "RUNNING"), INSTANCES);
 	report_health(bench, be_healthy);
@@ -307,7 +307,7 @@ static void test_what_falls_ill_again_and_again_waits(void **state)
 	test_manager_free(bench);
 }
 
-/* So many tasks of somebody else come and go. */
+/* So many tasks of another owner start and stop. */
 static void let_others_stop(struct test_manager *bench, size_t count)
 {
 	char id[TEST_ID_SIZE], instance[512];
@@ -422,7 +422,7 @@ static void test_clocks_that_are_set(void **state)
 		assert_string_equal(status_of(bench, id), "in-progress");
 		test_manager_pass(bench, 2 * MOMENT_US);
 		assert_string_equal(status_of(bench, id), "completed");
-		/* What dies is started again, and what crashes later each time. */
+		/* A task that ends is started again; one that crashes, later each time. */
 		for (int crash = 0; crash < 4; crash++) {
 			assert_int_equal(move(bench, 1, true, TASK_RUNNING, "STOPPED"), INSTANCES);
 			test_manager_pass(bench, MOMENT_US / 2);

@@ -1,6 +1,5 @@
 /*
- * What an environment was is kept, and costs nothing: with ten thousand deployments behind it, it is asked about as
- * fast as with none. The real operations, on virtual time that stands still, so that nothing else happens.
+ * The history of an environment costs nothing: with ten thousand past deployments, reads are as fast as with none. The real operations, on virtual time that stands still, so that nothing else happens.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -1,7 +1,7 @@
 /*
- * What monitors do while a user rolls out (scenario 51), on virtual time: the real manager, store and ECS, without
+ * Monitors during a rollout of a user (scenario 51), on virtual time: the real manager, store and ECS, without
  * programs. Twenty instances join behind each commit of a rollout, and a user starts one behind each commit of what a
- * monitor does for twenty: they are served together, the user is never waited for, and nobody is forgotten.
+ * monitor does for twenty: they are served together, the user does not wait, and no instance is forgotten.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -82,7 +82,7 @@ static void check_end(struct crowd *crowd)
 	test_hosts_ended(crowd->bench);
 }
 
-/* Twenty join behind so many commits of a user's rollout; 0: nobody does. How many there were. */
+/* Twenty join behind so many commits of a user's rollout; 0: none does. How many there were. */
 static uint64_t join_meanwhile(uint64_t cluster_ref, size_t *ret_served_by_user)
 {
 	struct crowd crowd;
@@ -141,7 +141,7 @@ static uint64_t start_meanwhile(uint64_t cluster_ref, size_t *ret_superseded)
 		assert_int_equal(crowd.monitors, 1);
 		assert_int_equal(test_hosts_running(crowd.bench, 1), ALL);
 	} else {
-		/* The first twenty commits are those who join, all before anybody looks. */
+		/* The first twenty commits are the joins, all before the first pass. */
 		assert_int_equal(commits, cluster_ref > JOINING ? cluster_ref : JOINING);
 		test_hosts_count(crowd.bench, 0);
 		test_hosts_start(crowd.bench, crowd.versions[2], crowd.user);

@@ -52,7 +52,7 @@ static void let_run(struct test_manager *bench)
 	}
 }
 
-/* What is said of it besides is said in `rest`; how many tasks there ever were when it is completed. */
+/* rest: the other members of the request. How many tasks there ever were when it is completed. */
 static size_t deploy(struct test_manager *bench, const char *operation, const char *subnets,
 	const char *rest)
 {

@@ -1,6 +1,6 @@
 /*
- * ECS elsewhere is away for an hour (scenario 83), on virtual time: the real manager here, the real ECS there. Reads are
- * answered and writes are taken, it is asked a few times a minute, nothing is done, and it goes on by itself.
+ * A remote ECS is unavailable for an hour (scenario 83), on virtual time: the real manager and the real remote ECS. Reads
+ * are answered and writes are accepted, it is called a few times a minute, no task is changed, and work resumes by itself.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -27,7 +27,7 @@ static size_t pass(struct test_remote *bench, int revision, int64_t duration_us,
 	return running;
 }
 
-/* What clients do in a minute of it: they read, and change something else. */
+/* A minute of it: clients read, and change another environment. */
 static void use(struct test_remote *bench, int minute, const char *id)
 {
 	const struct json *reported;
@@ -74,7 +74,7 @@ static void test_83_away_for_an_hour(void **state)
 		test_manager_pass(bench->near, MINUTE_US);
 		if (bench->calls - calls > most)
 			most = bench->calls - calls;
-		assert_true(bench->calls > calls); /* or nobody would know that it is back */
+		assert_true(bench->calls > calls); /* else its return would not be noticed */
 	}
 	print_message("at most %llu calls a minute\n", (unsigned long long)most);
 	assert_true(most <= CALLS_A_MINUTE);
@@ -82,7 +82,7 @@ static void test_83_away_for_an_hour(void **state)
 	assert_int_equal(pass(bench, 1, STEP_US, &all), INSTANCES);
 	assert_int_equal(all, INSTANCES);
 
-	/* Nobody does anything about it. */
+	/* No client intervenes. */
 	bench->is_away = false;
 	assert_int_equal(pass(bench, 2, 5 * MINUTE_US, &all), INSTANCES);
 	assert_int_equal(all, 2 * INSTANCES);

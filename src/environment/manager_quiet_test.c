@@ -1,5 +1,5 @@
 /*
- * Where nothing is to be done nobody is called, on virtual time: the real manager, store and ECS, and the dispatcher's own
+ * Without work ECS is not called, on virtual time: the real manager, store and ECS, and the dispatcher's own
  * count of calls. Numbers are those of scenarios.
  */
 #include <setjmp.h>
@@ -144,7 +144,7 @@ static size_t listed(struct quiet *quiet, const char *operation, const char *lis
 
 /* ---- 14 ---- */
 
-/* Something about each instance is news, which the manager looks at. */
+/* An attribute of each instance changes, which starts a pass. */
 static void put_attributes(struct quiet *quiet, size_t instances, int value)
 {
 	for (size_t i = 0; i < instances; i++)
@@ -170,7 +170,7 @@ static void test_14_what_starts_and_what_runs_is_left_alone(void **state)
 	before = calls_of(quiet);
 	assert_true(before.start > 0);
 	assert_int_equal(before.stop, 0);
-	/* Whatever makes it look: news of the instances, its time, and a server that begins anew. */
+	/* Every cause of a pass: a change of the instances, its time, and a server that starts again. */
 	for (int i = 0; i < 10; i++)
 		put_attributes(quiet, 2, i);
 	test_manager_pass(quiet->bench, 60 * SECOND_US);
@@ -202,7 +202,7 @@ static void leave(struct quiet *quiet, const char *instance)
 	test_manager_pass(quiet->bench, 2 * SECOND_US);
 }
 
-static void test_23_27_nobody_is_called_for_an_instance_that_is_gone(void **state)
+static void test_23_27_no_call_for_an_instance_that_is_gone(void **state)
 {
 	struct quiet *quiet = new_quiet(INSTANCES);
 	struct calls before;
@@ -309,7 +309,7 @@ static void test_30_an_instance_that_is_away_is_left_as_it_is(void **state)
 	free_quiet(quiet);
 }
 
-/* It comes and goes all the time: nobody is called for that. */
+/* It joins and leaves all the time: that causes no call. */
 static void test_30_an_agent_that_comes_and_goes_costs_nothing(void **state)
 {
 	struct quiet *quiet = new_quiet(INSTANCES);
@@ -338,7 +338,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_14_what_starts_and_what_runs_is_left_alone),
-		cmocka_unit_test(test_23_27_nobody_is_called_for_an_instance_that_is_gone),
+		cmocka_unit_test(test_23_27_no_call_for_an_instance_that_is_gone),
 		cmocka_unit_test(test_30_an_instance_that_is_away_is_left_as_it_is),
 		cmocka_unit_test(test_30_an_agent_that_comes_and_goes_costs_nothing),
 	};

@@ -1,8 +1,8 @@
 /*
- * Two who want something else at once (scenario 81), on virtual time: the real manager, store and ECS, without programs. A
- * course of things is taken once undisturbed; then once for each of its commits, and somebody else comes right behind
- * that one; and then once for each step of whoever runs, so that he also comes between what a manager has decided and
- * its commit. test_hosts.h judges every commit: each deployment goes the way of S7 and ends once, and the environment names
+ * Two clients with different requests at once (scenario 81), on virtual time: the real manager, store and ECS, without
+ * programs. A sequence of requests runs once undisturbed; then once for each of its commits, with another request right
+ * behind that commit; and then once for each step of the scheduler, so that the request also comes between a decision of
+ * the manager and its commit. test_hosts.h judges every commit: each deployment goes the way of S7 and ends once, and the environment names
  * the one that is in progress.
  */
 #include <setjmp.h>
@@ -16,7 +16,7 @@
 
 #define INSTANCES 3
 #define WHILE_US (15 * SECOND_US) /* everything is over then */
-#define SEEDS 2                   /* who runs next where several could */
+#define SEEDS 2                   /* of the choice which thread runs next */
 
 struct race {
 	struct test_hosts *bench;
@@ -51,7 +51,7 @@ static void bring_up(struct race *race)
 	assert_int_equal(test_hosts_running(race->bench, 1), INSTANCES);
 }
 
-/* The course, and who comes behind so many commits of it, or so many steps; 0: nobody. How many there were. */
+/* The sequence, with the other request behind so many commits, or steps, of it; 0: without. How many there were. */
 static uint64_t take(const struct rivals *rivals, uint64_t seed, bool steps, uint64_t cluster_ref,
 	struct ends *ends)
 {
@@ -68,7 +68,7 @@ static uint64_t take(const struct rivals *rivals, uint64_t seed, bool steps, uin
 	test_hosts_run(race.bench, WHILE_US);
 	cluster_refs = steps ? race.bench->last_step - begun : race.bench->commits;
 	if (cluster_ref > 0) {
-		/* Nobody was in between. */
+		/* No request was in between. */
 		if (!steps)
 			assert_int_equal(cluster_refs, cluster_ref);
 		test_hosts_count(race.bench, 0);
@@ -261,7 +261,7 @@ static void come_to_update(struct race *race)
 	test_hosts_try(race->bench, "UpdateEnvironment", "{'name':'log','taskDefinition':'log:1'}");
 }
 
-/* What waits is canceled; what has begun goes on, as if nothing had been said. */
+/* A pending deployment is canceled; one in progress continues. */
 static void check_updated(struct race *race, struct ends *ends)
 {
 	bool waited = strcmp(race->before, "pending") == 0;

@@ -1,6 +1,6 @@
 /*
- * Scenario 91, on virtual time: from the death of a task to the StartTask of the next one. On this server, and elsewhere
- * where events tell of it, within a second; elsewhere without events within the time between two listings and a second.
+ * Scenario 91, on virtual time: from the end of a task to the StartTask of the next one. On this server, and in a remote
+ * cluster with events, within a second; in a remote cluster without events, within the listing interval and a second.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -16,13 +16,13 @@
 #define INSTANCES 4
 #define DEATHS 60
 #define POLL_MS 10000
-#define CALL_US INT64_C(20000)    /* that each call elsewhere takes */
+#define CALL_US INT64_C(20000)    /* that each remote call takes */
 #define LIVES_US (15 * SECOND_US) /* longer than what crashes at once */
 #define STEP_US INT64_C(10000)
 
 struct bench {
 	struct test_manager *near;
-	struct test_server *remote; /* who runs the tasks; near's own when they are here */
+	struct test_server *remote; /* where the tasks run; the own server if they are local */
 	int64_t started_us;         /* when StartTask was called last */
 };
 
@@ -219,14 +219,14 @@ static void test_91_here(void **state)
 	react(false, false, SECOND_US, 0);
 }
 
-static void test_91_elsewhere_with_events(void **state)
+static void test_91_remote_with_events(void **state)
 {
 	(void)state;
 	react(true, true, SECOND_US, 0);
 }
 
 /* And it is by listings that it is known: some wait for one. */
-static void test_91_elsewhere_without_events(void **state)
+static void test_91_remote_without_events(void **state)
 {
 	(void)state;
 	react(true, false, POLL_MS * INT64_C(1000) + SECOND_US, 2 * SECOND_US);
@@ -236,8 +236,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_91_here),
-		cmocka_unit_test(test_91_elsewhere_with_events),
-		cmocka_unit_test(test_91_elsewhere_without_events),
+		cmocka_unit_test(test_91_remote_with_events),
+		cmocka_unit_test(test_91_remote_without_events),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,6 +1,6 @@
 /*
- * Environments in a cluster elsewhere, on virtual time: the real manager here, the real ECS there, and between them a
- * target that fails as networks and services do. Whatever happens, each due time of a schedule has one record, and as
+ * Environments in a remote cluster, on virtual time: the real manager, the real remote ECS, and between them a target
+ * that fails as networks and services do. With any fault, each due time of a schedule has one record, and as
  * many tasks as it says; there is one service, which is as the last deployment wants it in the end; and an instance
  * gets one task of a daemon.
  */
@@ -22,17 +22,17 @@
 #define SEEDS 20
 #define TIMEOUT_US (AWS_TARGETS_WRITE_MS * INT64_C(1000))
 
-/* What happens to a call. */
+/* Faults of a call. */
 enum fault {
 	NO_FAULT,
 	FAULT_LOST,      /* it never arrives, and no answer comes */
 	FAULT_SILENT,    /* it is done, and no answer comes */
 	FAULT_GATEWAY,   /* it is done, and the answer is that something went wrong */
 	FAULT_ERROR,     /* it is not done, and the answer is the same */
-	FAULT_THROTTLED, /* it is not done, and that is told */
-	FAULT_AWAY,      /* nobody is there */
+	FAULT_THROTTLED, /* refused, and the answer says so */
+	FAULT_AWAY,      /* connection refused */
 	FAULT_COUNT,
-	FAULT_REFUSED, /* it is not done, and why is told in words that need quoting */
+	FAULT_REFUSED, /* refused, with a reason that needs quoting */
 	FAULT_LATE,    /* no answer comes, and it is done much later */
 };
 
@@ -137,7 +137,7 @@ static int remote_send(struct aws_target *target, const struct aws_call *call,
 	case FAULT_THROTTLED:
 		return aws_call_fail(call, 400, SPAN("ThrottlingException"), SPAN("Rate exceeded"),
 			failure, err);
-	case FAULT_AWAY: return err_set(err, -ECONNREFUSED, "nobody is there");
+	case FAULT_AWAY: return err_set(err, -ECONNREFUSED, "connection refused");
 	case FAULT_REFUSED:
 		return aws_call_fail(call, 400, SPAN("InvalidParameterException"),
 			SPAN("'x' must match \"[a-z]\\w+\"\n"), failure, err);
@@ -243,7 +243,7 @@ static void test_due_and_followed(void **state)
 	assert_int_equal(test_list_runs(bench->near->server, runs, LENGTH(runs)), 1);
 	assert_int_equal(runs[0].status, ENVIRONMENT_RUN_started);
 	assert_int_equal(test_count_tasks(bench->remote), 2);
-	/* It goes on: the next one is skipped. It ends: that is seen. */
+	/* It continues: the next one is skipped. It ends: that is seen. */
 	pass_s(bench, 60);
 	assert_int_equal(test_list_runs(bench->near->server, runs, LENGTH(runs)), 2);
 	assert_int_equal(runs[1].status, ENVIRONMENT_RUN_skipped);
@@ -307,7 +307,7 @@ static void test_72_refused_after_no_answer(void **state)
 	}
 }
 
-/* What was started, though the answer is lost and nobody is there any more, is found when it is too late to ask. */
+/* A run was started, the answer is lost, and the server is gone: its tasks are found when RunTask may not be repeated. */
 static void test_72_found_again(void **state)
 {
 	struct bench *bench = bench_new(3);
@@ -333,7 +333,7 @@ static void test_72_found_again(void **state)
 	bench_free(bench);
 }
 
-/* It arrives when it is too late to ask again, and a listing has not found it: nobody says before that it never was. */
+/* The call takes effect when it may not be repeated any more, after a listing that did not find it: until then the run is not failed. */
 static void test_72_a_call_that_arrives_late(void **state)
 {
 	struct bench *bench = bench_new(6);
@@ -360,7 +360,7 @@ static void test_72_a_call_that_arrives_late(void **state)
 	bench_free(bench);
 }
 
-/* Nobody is there when it is due: it is not made up for, and told when that is sure. */
+/* The cluster is unavailable when it is due: the run is not started later, and reported when that is certain. */
 /* ---- daemons ---- */
 
 /* The environment "tidy" is deployed, in this version; `more`: members beside those that all have. */
@@ -386,7 +386,7 @@ static void be_unhealthy(struct task_facts *facts)
 	facts->health = TASK_HEALTH_UNHEALTHY;
 }
 
-/* Every task elsewhere that has not stopped. */
+/* Every remote task that has not stopped. */
 static size_t change_tasks(struct bench *bench, void (*change)(struct task_facts *facts))
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -419,7 +419,7 @@ static const char *status_of(struct bench *bench)
 	"'environmentType':'Daemon','taskDefinition':'tidy:1','target':'far',"                     \
 	"'instanceGroup':{'cluster':'default'}"
 
-/* It is rolled out in the cluster elsewhere, to so many instances; here is one, and this family to run there instead. */
+/* Rolled out in the remote cluster, to so many instances; this server has one, and this family to move there. */
 static void run_there(struct bench *bench, const char *family, size_t count)
 {
 	char id[TEST_ID_SIZE];
@@ -464,7 +464,7 @@ static void test_46_a_cluster_to_leave_is_away(void **state)
 	bench_free(bench);
 }
 
-/* It runs in the cluster elsewhere; a server that knows nothing of it, and to which this happens, is to run it here. */
+/* It runs in the remote cluster; a server without any observation of it, with this fault, moves it to its own cluster. */
 static void move_here(struct bench *bench, enum fault fault, const char *operation,
 	const char *desired)
 {
@@ -480,7 +480,7 @@ static void move_here(struct bench *bench, enum fault fault, const char *operati
 	pass_s(bench, 20);
 }
 
-/* Its tasks were seen by a listing that did not end, and nothing more is known of them: those who are there wait. */
+/* Its tasks were observed by a listing that did not end, and nothing more is known of them: the others wait. */
 static void test_46_a_cluster_to_leave_is_half_known(void **state)
 {
 	struct bench *bench = bench_new(11);
@@ -494,8 +494,8 @@ static void test_46_a_cluster_to_leave_is_half_known(void **state)
 	bench_free(bench);
 }
 
-/* Whether the old tasks are healthy is never told. That is said, and time goes on. */
-static void test_44_nobody_tells_of_health(void **state)
+/* Whether the old tasks are healthy is never observed. The deployment reports that, and can time out. */
+static void test_44_health_is_never_observed(void **state)
 {
 	struct bench *bench = bench_new(12);
 
@@ -509,14 +509,14 @@ static void test_44_nobody_tells_of_health(void **state)
 	pass_s(bench, 300);
 	assert_string_equal(status_of(bench), "ended");
 	assert_int_equal(test_count_tasks(bench->near->server), 0);
-	/* It is told at last. */
+	/* It is observed at last. */
 	strike(bench, NO_FAULT, NULL, 0);
 	pass_s(bench, 30);
 	assert_int_equal(test_count_tasks(bench->near->server), 1);
 	bench_free(bench);
 }
 
-/* Elsewhere there are tasks that are on no instance: they are nobody's business. */
+/* A remote cluster has tasks that are on no instance: they are ignored. */
 static void test_92_a_task_on_no_instance(void **state)
 {
 	static const char event[] =
@@ -553,7 +553,7 @@ static void test_92_a_task_on_no_instance(void **state)
 	bench_free(bench);
 }
 
-/* What somebody elsewhere says of a start is told, whatever it consists of, and nothing else waits for that. */
+/* The reason of a remote refusal is reported, with any characters, and nothing else waits for it. */
 static void test_20_refused_in_any_words(void **state)
 {
 	struct bench *bench = bench_new(9);
@@ -583,7 +583,7 @@ static void test_20_refused_in_any_words(void **state)
 	bench_free(bench);
 }
 
-/* Whoever made the call is gone when it arrives, and who takes over has a clock by which that was long ago. */
+/* The server that made the call is gone when it arrives; by the clock of the next one that was long ago. */
 static void test_72_a_call_on_its_way_when_clocks_differ(void **state)
 {
 	struct bench *bench = bench_new(7);
@@ -644,7 +644,7 @@ static void test_deleted_with_its_tasks(void **state)
 	test_manager_ask(bench->near, "UpdateEnvironment", "{'name':'tidy','status':'inactive'}");
 	test_manager_ask(bench->near, "DeleteEnvironment", "{'name':'tidy','terminateTasks':true}");
 	pass_s(bench, 10);
-	/* It was told to stop, and is waited for. */
+	/* It was stopped, and its end is awaited. */
 	test_manager_ask(bench->near, "GetEnvironment", "{'name':'tidy'}");
 	test_end_tasks(bench->remote);
 	pass_s(bench, 20);
@@ -789,7 +789,7 @@ static void test_70_a_service_in_a_storm(void **state)
 		assert_int_equal(count_services(bench, &desired), 1);
 		assert_int_equal(desired, 21);
 		repeated += bench->creates > 1;
-		/* And then nobody asks for anything any more. */
+		/* And then there are no more calls. */
 		bench->changes = 0;
 		pass_s(bench, 120);
 		assert_int_equal(bench->changes, 0);
@@ -798,7 +798,7 @@ static void test_70_a_service_in_a_storm(void **state)
 	assert_true(repeated > 0);
 }
 
-/* What is known of a service is no reason to act once it is too old, though the cluster's answers to other calls come. */
+/* Nothing is decided on a stale state of a service, though the cluster answers other calls. */
 static void test_a_service_that_may_not_be_described(void **state)
 {
 	struct bench *bench = bench_new(1);
@@ -838,7 +838,7 @@ int main(void)
 		cmocka_unit_test(test_72_a_call_on_its_way_when_clocks_differ),
 		cmocka_unit_test(test_46_a_cluster_to_leave_is_away),
 		cmocka_unit_test(test_46_a_cluster_to_leave_is_half_known),
-		cmocka_unit_test(test_44_nobody_tells_of_health),
+		cmocka_unit_test(test_44_health_is_never_observed),
 		cmocka_unit_test(test_20_refused_in_any_words),
 		cmocka_unit_test(test_92_a_task_on_no_instance),
 		cmocka_unit_test(test_83_away_when_due),

@@ -1,7 +1,7 @@
 /*
- * Looks that take longer than the time between two of them (scenario 79), on virtual time: the real managers, stores and
- * ECS. Each call elsewhere takes seconds, so that a listing takes longer than its period; meanwhile somebody wants five
- * looks at once, again and again, of one server or of five. As much is asked for as by one look at a time.
+ * Passes that take longer than the time between two of them (scenario 79), on virtual time: the real managers, stores and
+ * ECS. Each remote call takes seconds, so that a listing takes longer than its period; meanwhile five passes are requested
+ * at once, repeatedly, of one server or of five. The number of calls is that of one pass at a time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -84,7 +84,7 @@ static void test_79_five_looks_at_once_are_as_one(void **state)
 	assert_string_equal(one.status, "completed");
 }
 
-/* log:1 and log:2 by so many servers, each of which is told to look, again and again. How many tasks were started. */
+/* log:1 and log:2 by so many servers, each of which gets requests for passes repeatedly. How many tasks were started. */
 static uint64_t roll_out_here(size_t servers)
 {
 	static const char *const names[PASSES] = {"one", "two", "three", "four", "five"};

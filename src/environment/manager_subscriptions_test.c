@@ -1,6 +1,6 @@
 /*
- * Scenario 92: one event of an instance is looked at by the environments that it concerns, whatever number of others there
- * is in the cluster: those that match, and those that did. A task of somebody else concerns nobody but where one drains.
+ * Scenario 92: one event of an instance starts passes of its subscribers, however many other environments are in the
+ * cluster: those that match, and those that did. A task of another owner starts none, unless the instance drains.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -121,7 +121,7 @@ static void put_attribute(struct bench *bench, size_t instance, const char *oper
 		attribute, bench->instances[instance]);
 }
 
-/* A task of nobody's environment; its looks. */
+/* A task of no environment; the passes that it starts. */
 static uint64_t run_foreign(struct bench *bench, size_t instance)
 {
 	uint64_t before = count_passes(bench);
@@ -132,7 +132,7 @@ static uint64_t run_foreign(struct bench *bench, size_t instance)
 	return checks_after(bench, before);
 }
 
-static void test_92_only_who_is_concerned_looks(void **state)
+static void test_92_only_subscribers_start_a_pass(void **state)
 {
 	struct bench bench;
 	uint64_t before;
@@ -160,7 +160,7 @@ static void test_92_only_who_is_concerned_looks(void **state)
 	test_manager_free(bench.manager);
 }
 
-static void test_92_tasks_of_others_concern_nobody(void **state)
+static void test_92_tasks_of_others_start_no_pass(void **state)
 {
 	struct bench bench;
 	uint64_t before;
@@ -199,8 +199,8 @@ static void test_92_tasks_of_others_concern_nobody(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_92_only_who_is_concerned_looks),
-		cmocka_unit_test(test_92_tasks_of_others_concern_nobody),
+		cmocka_unit_test(test_92_only_subscribers_start_a_pass),
+		cmocka_unit_test(test_92_tasks_of_others_start_no_pass),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
- * Who manages an environment when servers fail (scenarios 77 and 78), on virtual time: the real claims, managers, store
- * and ECS of several servers on one store. Heartbeats fail behind each commit of a rollout, and who takes over is killed
- * behind each commit of that: one acts, each instance gets its task once, and when nobody can, that is told.
+ * Managers of an environment when servers fail (scenarios 77 and 78), on virtual time: the real claims, managers, store
+ * and ECS of several servers on one store. Heartbeats fail behind each commit of a rollout, and the server that takes over
+ * is killed behind each commit of that: one acts, each instance gets its task once, and without a manager that is reported.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -17,7 +17,7 @@
 #define WHILE_US (90 * SECOND_US)
 #define COURSE_US (20 * SECOND_US) /* a rollout is over then */
 #define STRIDE 3
-/* Others wait for a tenth longer, and look when they are told. */
+/* Others wait for a tenth longer, and start a pass when they are notified. */
 #define TAKEN_US (CLAIMS_LEASE_US + CLAIMS_LEASE_US / 10 + SECOND_US / 2)
 
 struct scene {
@@ -77,7 +77,7 @@ static void check_end(struct scene *scene)
 {
 	assert_string_equal(test_hosts_status(scene->bench, scene->id), "completed");
 	assert_int_equal(test_hosts_running(scene->bench, 2), INSTANCES);
-	/* Each instance got it once, whoever asked. */
+	/* Each instance got it once, from any server. */
 	assert_int_equal(test_hosts_most_starts(scene->bench, 2), 1);
 	assert_int_equal(scene->bench->starts, 2 * INSTANCES);
 	test_hosts_ended(scene->bench);
@@ -134,12 +134,12 @@ static void test_77_heartbeats_fail_and_the_manager_goes_on(void **state)
 	(void)state;
 	for (uint64_t cluster_ref = 1; cluster_ref <= cluster_refs; cluster_ref++)
 		miss_heartbeats(cluster_ref, &worked);
-	print_message("%llu places, %llu commits of who had no heartbeat\n",
+	print_message("%llu places, %llu commits without a heartbeat\n",
 		(unsigned long long)cluster_refs, (unsigned long long)worked);
 	assert_true(cluster_refs >= 30 && worked >= 100);
 }
 
-/* Server one stands still for longer than its lease after so many steps, in the middle of whatever it does, and goes on with
+/* Server one stands still for longer than its lease after so many steps, in the middle of whatever it does, and continues with
  * that; 0: it does not. How many there were. */
 static uint64_t stand_still(uint64_t cluster_ref, uint64_t *taken)
 {
@@ -179,7 +179,7 @@ static void test_77_late_in_the_middle_of_anything(void **state)
 	assert_true(taken >= 100);
 }
 
-/* ---- who takes over dies ---- */
+/* ---- the server that takes over dies ---- */
 
 /* Server one is killed while it rolls out; server two takes over, and is killed after so many commits from then on (0:
  * not at all). Then it comes back, or a third one does. */
@@ -216,7 +216,7 @@ static uint64_t die_twice(uint64_t cluster_ref, bool third)
 	return commits;
 }
 
-static void test_78_who_takes_over_dies_at_each_step(void **state)
+static void test_78_the_next_manager_dies_at_each_step(void **state)
 {
 	uint64_t cluster_refs = die_twice(0, false);
 
@@ -229,7 +229,7 @@ static void test_78_who_takes_over_dies_at_each_step(void **state)
 	assert_true(cluster_refs >= 30);
 }
 
-/* ---- nobody can ---- */
+/* ---- no server can ---- */
 
 static const char *reason_of(struct test_hosts *bench)
 {
@@ -239,7 +239,7 @@ static const char *reason_of(struct test_hosts *bench)
 
 /* The server that has it cannot write, and then the one that should take it over cannot either: both say so, and it goes
  * on by itself. */
-static void test_78_it_is_told_that_nobody_manages(void **state)
+static void test_78_it_is_reported_that_no_server_manages(void **state)
 {
 	struct scene scene;
 	struct test_hosts *bench;
@@ -250,7 +250,7 @@ static void test_78_it_is_told_that_nobody_manages(void **state)
 	bench->fails = "one";
 	test_hosts_start(bench, scene.version, scene.id);
 	test_hosts_run(bench, 9 * SECOND_US);
-	/* Not before somebody else would have taken it over. */
+	/* Not before another server would have taken it over. */
 	assert_string_equal(reason_of(bench), "");
 	test_hosts_run(bench, 10 * SECOND_US);
 	assert_true(has_claim(bench, "two"));
@@ -282,7 +282,7 @@ static void test_78_it_is_told_that_nobody_manages(void **state)
 }
 
 /* Its lease is renewed, but what it writes of the environment fails: in the words of what failed. */
-static void test_78_it_is_told_that_looks_fail(void **state)
+static void test_78_it_is_reported_that_passes_fail(void **state)
 {
 	struct scene scene;
 	struct test_hosts *bench;
@@ -308,9 +308,9 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_77_heartbeats_fail_and_the_manager_goes_on),
 		cmocka_unit_test(test_77_late_in_the_middle_of_anything),
-		cmocka_unit_test(test_78_who_takes_over_dies_at_each_step),
-		cmocka_unit_test(test_78_it_is_told_that_nobody_manages),
-		cmocka_unit_test(test_78_it_is_told_that_looks_fail),
+		cmocka_unit_test(test_78_the_next_manager_dies_at_each_step),
+		cmocka_unit_test(test_78_it_is_reported_that_no_server_manages),
+		cmocka_unit_test(test_78_it_is_reported_that_passes_fail),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * Several managers of environments on one store for unit tests, on virtual time: as test_manager.h has one. Each is of a
- * host of its own, which can be killed, paused and started anew, and whose clocks may be wrong. Every commit is told, with
- * who made it, and judged by what the store says then: what deployments become (S7) and what runs on an instance (S1).
+ * host of its own, which can be killed, paused and started anew, and whose clocks may be wrong. Every commit is checked,
+ * with its host, against the store: how deployments change their status (S7) and how many tasks an instance has (S1).
  *
  * A test can be woken by a commit: the hosts stand still until it waits again, so that what it does comes right behind
  * that commit. Include it behind cmocka's header.
@@ -55,14 +55,14 @@ struct test_hosts {
 	const struct store_object *claim; /* of the environment, as it was last; NULL */
 	uint64_t takeovers;
 	char wrong[512]; /* what was broken first; "" */
-	/* What else a test wants to know of each change; NULL. */
+	/* The further check of a test, called with each change; NULL. */
 	void (*changed)(void *context, const struct store_change *change);
 	void *changed_context;
 };
 
 /* ---- judging ---- */
 
-/* Told by whoever runs, and heard by main: a test fails there. */
+/* Set by any thread, and read by main: a test fails there. */
 #define test_wrong(bench, ...)                                                                     \
 	do {                                                                                       \
 		if (!(bench)->wrong[0])                                                            \
@@ -163,7 +163,7 @@ static inline void test_note_claim(struct test_hosts *bench, const struct store_
 	bench->claim = change->after ? store_object_ref(change->after) : NULL;
 }
 
-/* What an environment says of its deployments is so, and there are not more of them than may be. */
+/* An environment agrees with its deployments, and there are not too many of them. */
 static inline void test_judge_environment(struct test_hosts *bench, const struct store_view *view)
 {
 	const struct store_object *environment = store_get(view, &environment_kind,
@@ -294,7 +294,7 @@ static inline struct test_host *test_host_start(struct test_hosts *bench, size_t
 	return host;
 }
 
-/* Whom clients ask. */
+/* The host that clients call. */
 static inline void test_talk_to(struct test_hosts *bench, const struct test_host *host)
 {
 	bench->context = (struct daemon_context){.count = manager_count,
@@ -456,7 +456,7 @@ static inline const char *test_hosts_status(struct test_hosts *bench, const char
 	return test_text(bench->server, "status");
 }
 
-/* What starts runs, and what shall stop stops: one of them. False: there is none. */
+/* One task that starts runs, or one that shall stop stops. False: there is none. */
 static inline bool test_hosts_move_one(struct test_hosts *bench)
 {
 	_view_ struct store_view *view = store_view_open(bench->server->store);
@@ -482,7 +482,7 @@ static inline bool test_hosts_move_one(struct test_hosts *bench)
 	return false;
 }
 
-/* The machines do what they are told, for so long or until it is woken. */
+/* The machines start and stop tasks, for so long or until the test is woken. */
 static inline void test_hosts_run(struct test_hosts *bench, int64_t duration_us)
 {
 	int64_t until_us = runner_deadline_us(bench->runner, duration_us);

@@ -48,7 +48,7 @@ struct dns_weighted {
 	bool begun;
 };
 
-/* The candidates from now on. If they are as before, the count of answers goes on. Weights beyond
+/* The candidates from now on. If they are as before, the count of answers stays. Weights beyond
  * DNS_WEIGHT_MAX count as that. */
 void dns_weighted_set(struct dns_weighted *weighted, const struct dns_candidate *candidates,
 	size_t count);

@@ -632,7 +632,7 @@ static int read_stream(struct transfer *transfer, const struct http_client_reade
 
 		wait_for_changes(transfer);
 		if (transfer->body.length == 0 && (head_requested || !transfer->head_complete))
-			break; /* the only news is that it is finished */
+			break; /* nothing is left but that it has ended */
 		transfer->head_requested = true;
 		buffer_reset(&chunk);
 		take_chunk(transfer, &chunk);

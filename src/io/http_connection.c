@@ -549,7 +549,7 @@ static void on_read(uv_stream_t *stream, ssize_t length, const uv_buf_t *buffer)
 	http_connection_run(connection);
 }
 
-/* The line is shorter: goes on with what waited. */
+/* The line is shorter: continues with what waited. */
 static void resume_reading(struct http_connection *connection)
 {
 	struct buffer unread = connection->unread;

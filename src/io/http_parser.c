@@ -317,7 +317,7 @@ static const char *check_line_part(struct http_parser *parser, const char *data,
 	const char *carriage_return;
 
 	if (parser->line_length == 0 && (data[0] == ' ' || data[0] == '\t'))
-		return parser->line_count ? "a header goes on in the next line"
+		return parser->line_count ? "a header continues in the next line"
 					  : "the request begins with a space";
 	if (parser->line_has_return)
 		return length == 1 && ends ? NULL : "CR without LF";

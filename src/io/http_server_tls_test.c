@@ -212,7 +212,7 @@ static void test_large_bodies(void **state)
 	tls_peer_expect(&client, "hello\n");
 }
 
-/* More than the line takes, so that decrypting stops and goes on. */
+/* More than the line takes, so that decrypting stops and continues. */
 static void test_many_pipelined(void **state)
 {
 	struct fixture *fixture = *state;

@@ -1,5 +1,5 @@
 /*
- * A connection that begins as HTTP and goes on as something else: a request with "Upgrade", answered by 101,
+ * A connection that begins as HTTP and continues as something else: a request with "Upgrade", answered by 101,
  * and then bytes both ways. libcurl connects and does TLS; the request and its answer's head are written and
  * read here.
  *

@@ -223,7 +223,7 @@ static int pass(struct kube_credentials *credentials, const struct kube_credenti
 	return code;
 }
 
-/* Takes the new one over. Without a new one, the old one goes on if the server does not mind it. */
+/* Takes the new one over. Without a new one, the old one stays in use while the server accepts it. */
 static int finish(struct kube_credentials *credentials, struct held *held, int code,
 	const struct kube_credential **ret_credential)
 {

@@ -157,7 +157,7 @@ static void test_a_token_file_is_read_again(void **state)
 	check_authorization(&world, "Bearer one");
 	move_ahead(&world, 60);
 	check_authorization(&world, "Bearer two");
-	/* While it cannot be read, what was known goes on; and is looked for again later. */
+	/* While it cannot be read, the known one stays in use; and it is read again later. */
 	unlink(in_folder(&world, "token").data);
 	move_ahead(&world, 60);
 	check_authorization(&world, "Bearer two");

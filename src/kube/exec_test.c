@@ -375,7 +375,7 @@ static void play_echo(struct partner *partner)
 	say(partner, 8, -1, "\x03\xe8", 2);
 	expect(partner, 8, SPAN("\x03\xe8"));
 	if (hear(partner, &got) != -1)
-		complain(partner, "it goes on");
+		complain(partner, "it continues");
 }
 
 static void test_streams(void **state)

@@ -33,7 +33,7 @@
 enum test_then {
 	TEST_END,  /* the body is complete */
 	TEST_CUT,  /* the connection breaks */
-	TEST_HANG, /* the body goes on, and nothing comes */
+	TEST_HANG, /* the body does not end, and nothing comes */
 	TEST_WAIT, /* the same until the test says go on, then it is complete */
 };
 

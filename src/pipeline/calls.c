@@ -155,7 +155,7 @@ static void set_result(struct sending *sending)
 	case OUTCALL_DONE:
 		record->result = JOURNAL_DONE;
 		record->answer = answer_of(sending);
-		/* The operation goes on; the call is settled when it has ended. */
+		/* The operation continues; the call is settled when it has ended. */
 		if (sending->call->is_operation && record->answer.length > 0)
 			record->result = JOURNAL_SENT;
 		break;

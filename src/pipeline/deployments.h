@@ -46,7 +46,7 @@ struct deployment_request {
 int deployment_start(struct store_transaction *transaction,
 	const struct deployment_request *request, struct span *ret_id, struct err *err);
 
-/* How a deployment ended, or that it goes on. False: there is no such deployment (any more). */
+/* How a deployment ended, or that it continues. False: there is no such deployment (any more). */
 struct deployment_end {
 	bool has_ended;
 	enum pipeline_deployment_state state;

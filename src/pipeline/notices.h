@@ -7,7 +7,7 @@
 
 extern const struct notice_type application_notice_type;
 
-/* name: how it goes on with each state */
+/* name: how it continues with each state */
 #define APPLICATION_EVENTS(X)                                                                      \
 	X("application.running")                                                                   \
 	X("application.rolling-back")                                                              \

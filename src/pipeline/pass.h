@@ -97,7 +97,7 @@ struct pending_call {
 	const char *token_member; /* that gets the client token; NULL: the operation has none */
 	/* Path of the text of the answer that the journal keeps; NULL: nothing. */
 	const char *answer_path;
-	bool is_operation; /* the answer names an operation that goes on */
+	bool is_operation; /* the answer names an operation that continues */
 	/* Error types that mean that nothing is left to do; ends with NULL. NULL: none. */
 	const char *const *done_errors;
 	struct span attributes; /* for the journal; "" */

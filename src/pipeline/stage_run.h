@@ -17,7 +17,7 @@ enum stage_progress {
 struct stage_step {
 	enum stage_progress progress;
 	struct span reason; /* why it waits, fails or is skipped */
-	int64_t wake_ms; /* when it goes on: wall time of the next step; 0: after the usual pause */
+	int64_t wake_ms; /* when it continues: wall time of the next step; 0: after the usual pause */
 };
 
 /* options: of the application file; NULL for stages that the planner made. Sets stage->details and pass->must_write to keep

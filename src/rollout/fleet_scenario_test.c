@@ -771,7 +771,7 @@ static void test_52_stopped_is_silent(void **state)
 	kill_tasks(&world, 9);
 	for (unsigned i = 0; i < 10; i++)
 		assert_int_equal(tick(&world), 0);
-	/* Started again, it goes on. */
+	/* Started again, it continues. */
 	deploy(&world, 2);
 	settle(&world);
 	assert_int_equal(count_version(&world, 2), 11);

@@ -305,7 +305,7 @@ static void apply(struct fleet_instance *all, const struct fleet_action *action)
 	}
 }
 
-/* One action by itself, beside what was there before all of them. */
+/* One action by itself, with the tasks from before all of them. */
 static void check_action(struct checker *checker, const struct fleet_instance *before,
 	const struct fleet_action *action)
 {
@@ -585,7 +585,7 @@ static void live_to_the_end(struct checker *checker, struct fleet *fleet,
  *     3 instances   every three letters of SMALL, to the end; each letter of MEDIUM beside every two of SMALL, one plan
  *     4 instances   every four letters of TINY, to the end; every four of SMALL, and every four of one task of any version
  *                   and class, or one that stops, or none, whatever each belongs to, one plan
- * To the end: what was planned is done, time goes on, and it is planned again until nothing is left to do. The letters
+ * To the end: what was planned is done, time continues, and it is planned again until nothing is left to do. The letters
  * are chosen so that each need, each cause and each place of an instance is among them.
  */
 

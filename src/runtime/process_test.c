@@ -236,7 +236,7 @@ static void test_a_missing_supervisor_is_named(void **state)
 	assert_non_null(strstr(err.message, "/nowhere/slipway-task"));
 }
 
-/* Whatever a program starts, and however it hides, is gone when the task is. */
+/* Every process that a program starts, and hides in any way, is gone when the task is. */
 static void test_nothing_escapes(void **state)
 {
 	struct fixture *fixture = *state;

@@ -131,9 +131,9 @@ struct runtime_task {
 	struct span notes;   /* unsupported settings (a limit, isolation), for users; "" */
 	int64_t created_ms, started_ms, stopped_ms;
 	int64_t ends_ms;     /* its programs are held until then, see above; 0 */
-	int64_t deletion_ms; /* deadline of its deletion, as the keeper of its replicas set it; 0 */
+	int64_t deletion_ms; /* deadline of its deletion, as the controller of its replicas set it; 0 */
 	bool unkept;         /* after its end nothing of it can be read, not even logs */
-	bool gate_closed;    /* of a gated task of a group: open_gate() was not called for it yet */
+	bool gate_closed; /* of a gated task of a group: open_gate() was not called for it yet */
 	struct runtime_container containers[RUNTIME_CONTAINERS_MAX];
 	size_t container_count;
 };

@@ -103,7 +103,7 @@ void server_report_controller(void *context, const char *controller, struct span
 {
 	struct server *server = context;
 	char *key_text = memory_copy_string_n(key.data, key.length);
-	/* Until Kubernetes was listed everything has to wait: that is no news. */
+	/* Until Kubernetes was listed everything has to wait: that is not logged. */
 	bool waits = err->code == -EAGAIN && !kubernetes_is_ready(server);
 
 	log_write(server->log, waits ? LOG_DEBUG : LOG_WARNING, "reconcile failed", "controller",

@@ -361,7 +361,7 @@ static int write_some(struct store_transaction *transaction, void *context, stru
 }
 
 /* Two readers on threads of their own follow a writer, through a ring so small that they may have to
- * list again, and end with exactly what is there. */
+ * list again, and end with exactly the objects of the store. */
 static void test_list_then_follow(void **state)
 {
 	struct test_store *test = *state;

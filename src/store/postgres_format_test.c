@@ -364,7 +364,7 @@ static void test_what_is_thought_of_formats(void **state)
 	(void)state;
 	assert_int_equal(postgres_format_check(3, 3, &err), 0);
 	assert_int_equal(postgres_format_check(4, 3, &err), -ENOTSUP);
-	/* A server goes on under a database that was restored from before its step. */
+	/* A server continues on a database that was restored from before its step. */
 	assert_int_equal(postgres_format_check(2, 3, &err), -EPROTO);
 	assert_string_equal(err.message,
 		"database was put back to an older format (2, this slipway "

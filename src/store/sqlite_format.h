@@ -2,7 +2,7 @@
  * The format of the SQLite file, and how it moves forward. Step n takes a database from format n to
  * n + 1; an empty file has format 0, so making the tables is step 0 and nothing special. Each step is
  * one transaction with the number it leads to: a crash in between leaves the format before or after it,
- * and the next start goes on from there. A format beyond the steps is a newer slipway's, and refused.
+ * and the next start continues from there. A format beyond the steps is a newer slipway's, and refused.
  */
 #ifndef STORE_SQLITE_FORMAT_H
 #define STORE_SQLITE_FORMAT_H

@@ -83,7 +83,7 @@ static void apply(struct replica *state, const struct changes *changes, struct a
 	CHECK(after == 0 || after >= before);
 }
 
-/* Two pieces of news about one entity under one version. */
+/* Two events of one entity with one version. */
 static bool contradict(const struct changes *a, const struct changes *b)
 {
 	if (a->is_task != b->is_task)

@@ -267,7 +267,7 @@ def test_a_plugin_is_asked_again_when_its_token_expires(api_server, namespace):
     credentials.exec_kubeconfig("expired", expires=past)
     with Probe(credentials.path("expired.kubeconfig")).watch("pods", namespace) as watch:
         watch.wait_for("synced")
-        for times in (1, 2):  # each by itself: two wishes at once are one list
+        for times in (1, 2):  # each by itself: two requests at once are one list
             watch.send("relist")
             wait_until(lambda: watch.statistics()["relists"] >= times, "it lists again")
         assert count_asked(credentials, "expired") >= 3

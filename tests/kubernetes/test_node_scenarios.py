@@ -204,7 +204,7 @@ def test_an_unknown_secret(ecs, mark):
 
 
 def test_much_output_is_read_whole(slipway, ecs, mark):
-    """It goes on running: what is said last before an end, containerd may lose."""
+    """It continues running: what is said last before an end, containerd may lose."""
     arn, = run(ecs, define(ecs, "much", container(mark, f"seq 1 30000; {LONG}")))
     running(ecs, arn)
     expected = b"".join(b"%d\n" % number for number in range(1, 30001))

@@ -183,5 +183,5 @@ def test_finer_state_beside_awss_statuses(hollow_cluster, witness, start):
     finally:
         hollow_cluster.kubectl("delete", "quota", "none", "-n", namespace)
     ecs.update_service(service="fine", desiredCount=1)
-    wait_until(lambda: state("fine") == "ACTIVE", "it goes on")
+    wait_until(lambda: state("fine") == "ACTIVE", "it continues")
     ecs.delete_service(service="fine", force=True)

@@ -175,7 +175,7 @@ class Daemon:
                               Healthcheck={"Test": ["CMD", "false"], "Interval": 10 ** 9})):
             self.call("POST", "/images/load", archive, **{"Content-Type": "application/x-tar"})
 
-    # ---- what is there ----
+    # ---- containers and images ----
 
     def containers(self, task=None, **filters):
         """{name: listed container} of slipway's containers, of one task or of all; "": the container that holds the

@@ -133,7 +133,7 @@ class RemoteProxy:
                 pass
 
         class Server(http.server.ThreadingHTTPServer):
-            """Clients that go away are no news."""
+            """Clients that disconnect are not reported."""
             daemon_threads = True
             request_queue_size = 64
 

@@ -36,7 +36,7 @@ def run_env(server, *words):
 
 
 class Watching:
-    """A command that goes on until the end of the block, and what it has said."""
+    """A command that continues until the end of the block, and what it has said."""
 
     def __init__(self, server, path, *words):
         self.path = path
@@ -501,7 +501,7 @@ def test_status_is_watched_until_ctrl_c(fleet, tmp_path):
             deploy.wait_for("0/5 replaced, .*in-progress.*")
             deploy.process.send_signal(signal.SIGINT)
             assert deploy.process.wait(DEADLINE) == 130
-            assert "the deployment goes on without you" in deploy.lines()[-1]
+            assert "the deployment continues without you" in deploy.lines()[-1]
         assert other.deployment(identifier)["status"] == "in-progress"
         gate.open()
         other.wait_for(identifier, "completed")

@@ -771,7 +771,7 @@ def test_52_54_what_was_stopped_stays_as_it_is_whatever_happens(witness):
     wait_until(lambda: fleet.get()["counts"]["missing"] == 2, "ours has seen it, too")
     assert tasks_ever(fleet) == ever and fleet.mark.tasks() == {kept}
     assert [item["deploymentType"] for item in fleet.deployments()] == ["user"] * 2
-    # 54: the next deployment goes on from there.
+    # 54: the next deployment continues from there.
     version = fleet.update(fleet.define(3), deploymentConfiguration={
         "minHealthyPercent": 30, "canary": {"instances": 3}})
     fleet.wait_for(fleet.deploy(version), "completed")

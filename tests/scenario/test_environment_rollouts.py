@@ -89,7 +89,7 @@ def test_45_only_the_instances_change(fleet):
     fleet.wait_for(fleet.deploy(version), "completed")
     assert set(fleet.places()) == {first, second}
     wait_until(lambda: len(fleet.mark.tasks()) == 2, "the others have ended")
-    assert before[first] == fleet.places()[first], "the same task goes on"
+    assert before[first] == fleet.places()[first], "the same task continues"
 
 
 # ---- E. pending, stop, rollback, delete ----

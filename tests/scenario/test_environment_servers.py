@@ -80,9 +80,9 @@ def test_a_server_is_killed_in_the_middle(pair, number):
     with Watch(pair.mark) as watch:
         wait_until(lambda: pair.mark.tasks(VERSION="2"), "it has begun")
         pair.kill(number)
-        # The other one goes on with its own instances when the dead one's lease is over, or was the manager.
+        # The other one continues with its own instances when the dead one's lease is over, or was the manager.
         wait_until(lambda: len(pair.mark.tasks(VERSION="2")) >= 2 or
-                   pair.deployment(identifier)["status"] != "in-progress", "it goes on")
+                   pair.deployment(identifier)["status"] != "in-progress", "it continues")
         pair.restart(number)
         pair.wait_for(identifier, "completed")
     pair.assert_one_each(pair.instances(), VERSION="2")

@@ -162,7 +162,7 @@ def test_a_stream_ends_at_a_restart_and_is_resumed(start_slipway):
     assert reader.lines[-1]["entityVersion"] >= position
     server = start_slipway("--instances", "1", state=server.state)
     fleet = Fleet(server)
-    # Either it goes on where it was, or it says that it cannot.
+    # Either it continues where it was, or it says that it cannot.
     try:
         again = Reader(fleet.server, entityVersion=reader.lines[-1]["entityVersion"])
     except Refused as refused:
@@ -170,7 +170,7 @@ def test_a_stream_ends_at_a_restart_and_is_resumed(start_slipway):
         again = Reader(fleet.server)
     fleet.roll_out(fleet.define(1))
     wait_until(lambda: [line for line in again.of("updated")
-                        if line["task"]["lastStatus"] == "RUNNING"], "it goes on")
+                        if line["task"]["lastStatus"] == "RUNNING"], "it continues")
     again.close()
     fleet.remove()
 

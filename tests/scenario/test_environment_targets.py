@@ -270,7 +270,7 @@ def test_89_the_certificate_of_a_target_is_verified(start_slipway, tmp_path):
     local = start(state=local.state, ca=str(tmp_path / "certificate.pem"))
     api = rest_client(local)
     wait_until(lambda: api.get_deployment(name="log", deploymentId=identifier)["status"]
-               == "completed", "with its authority it goes on")
+               == "completed", "with its authority it continues")
     assert len(mark.tasks()) == 2
     api.delete_environment(name="log", terminateTasks=True)
     wait_until(lambda: not mark.tasks(), "nothing runs")
@@ -314,7 +314,7 @@ class Authority:
 ], ids=["authority", "name", "time"])
 def test_89_a_target_with_a_bad_certificate_is_refused(start_slipway, tmp_path, wrong, reason):
     """Of another authority than the one that is trusted, for another name, or of another time: nothing is asked of it, and
-    the environment says why. With a good one it goes on."""
+    the environment says why. With a good one it continues."""
     ours = Authority(tmp_path)
     asked = dict(wrong)
     (Authority(tmp_path, asked.pop("authority")) if "authority" in asked else ours).issue(**asked)
@@ -347,7 +347,7 @@ def test_89_a_target_with_a_bad_certificate_is_refused(start_slipway, tmp_path, 
     wait_until(lambda: is_served(ecs), "it has its new certificate")
     ecs.register_task_definition(family="log", containerDefinitions=[container(mark, LONG)])
     wait_until(lambda: api.get_deployment(name="log", deploymentId=identifier)["status"]
-               == "completed", "it goes on")
+               == "completed", "it continues")
     assert len(mark.tasks()) == 2 and os.path.getsize(audit)
     api.delete_environment(name="log", terminateTasks=True)
     wait_until(lambda: not mark.tasks(), "nothing runs")

@@ -364,7 +364,7 @@ def test_70_a_cron_runs_once_per_due_time_across_crashes(start_slipway):
     said = env_command(server, "status", bad.name)
     assert re.search(rf"^  {due} +failed +{due[:-2]}\d\d +exit code 3", said, re.MULTILINE), said
     assert "replaced" not in said
-    # Inactive: nothing new, and what runs goes on; deleted with its tasks: gone.
+    # Inactive: nothing new, and what runs continues; deleted with its tasks: gone.
     long.api.update_environment(name=long.name, status="inactive")
     assert "nextRunAt" not in long.state() and long.mark.tasks() == running
     for environment in (quick, long, bad, huge):

@@ -390,7 +390,7 @@ def test_what_keeps_crashing_is_started_later_each_time_whatever_the_clock_there
 
 
 def test_83_away_for_long(world):
-    """Reads and writes are answered, nothing is busy, and it goes on by itself."""
+    """Reads and writes are answered, nothing is busy, and it continues by itself."""
     world.open()
     fleet = world.fleet()
     fleet.roll_out(fleet.define(1), minHealthyPercent=60)

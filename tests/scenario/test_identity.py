@@ -213,9 +213,9 @@ def test_a_policy_names_keys(slipway, tmp_path):
         {"Effect": "Allow", "Action": "slipway:*", "Resource": "arn:aws:slipway:*:*:key/robot/*"},
         {"Effect": "Deny", "Action": "slipway:DeleteKey",
          "Resource": f"arn:aws:slipway:*:*:key/*/{kept['accessKeyId']}"})
-    keeper = make_key(slipway, "--user", "keeper", "--policy", path)
-    environment = dict(os.environ, AWS_ACCESS_KEY_ID=keeper["accessKeyId"],
-                       AWS_SECRET_ACCESS_KEY=keeper["secretAccessKey"])
+    operator = make_key(slipway, "--user", "operator", "--policy", path)
+    environment = dict(os.environ, AWS_ACCESS_KEY_ID=operator["accessKeyId"],
+                       AWS_SECRET_ACCESS_KEY=operator["secretAccessKey"])
 
     def ask_for(*args):
         return command("key", *args, "--server", slipway.url, env=environment)

@@ -543,7 +543,7 @@ def test_a_killed_server_comes_back_with_its_traffic(start_slipway, backends):
     assert len(workers) >= 2
     for _ in range(3):
         server.kill()
-        # What is open goes on.
+        # What is open continues.
         assert line.ask() == "A"
         # Programs of before that hold the ports for longer than two seconds would impair it.
         for balancer, port, _ in ports:

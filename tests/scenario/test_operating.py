@@ -376,7 +376,7 @@ def test_tls_and_new_certificates(start_slipway, tmp_path):
     make_certificate(tmp_path, "second")
     server.process.send_signal(signal.SIGHUP)
     wait_until(lambda: "second" in served(), "the new certificate is served")
-    connection.request("GET", "/healthz")  # a connection that exists goes on
+    connection.request("GET", "/healthz")  # a connection that exists continues
     assert connection.getresponse().read() == b"ok\n"
     connection.close()
 

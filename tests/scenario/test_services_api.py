@@ -1,5 +1,5 @@
-"""Services, task sets, service deployments and revisions, as far as no task runs: what may be asked,
-what is answered, what is refused, and what is there after a restart."""
+"""Services, task sets, service deployments and revisions, as far as no task runs: valid requests,
+their answers, refusals, and the state after a restart."""
 import json
 import uuid
 

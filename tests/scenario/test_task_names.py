@@ -92,7 +92,7 @@ def test_every_lookup_succeeds_while_the_server_is_killed_and_restarted(start_sl
     server.kill()
     names.server = start_slipway(state=server.state)
     seen = names.logs(task).count("found")
-    wait_until(lambda: names.logs(task).count("found") > seen + 20, "the task goes on resolving")
+    wait_until(lambda: names.logs(task).count("found") > seen + 20, "the task continues resolving")
     assert "lost" not in names.logs(task)
 
 

@@ -268,7 +268,7 @@ def test_an_older_server_in_the_middle_of_a_deployment(upgraded):
     assert len(places()[0]) >= INSTANCES - 2
     found = wait_until(lambda: (now := places()) and all(map(len, now)) and now, "some have the one, some the other")
     with pytest.raises(AssertionError):
-        wait_until(lambda: len(places()[1]) > len(found[1]) + 1 or upgraded.written() != left, "it goes on", SOME_TIME)
+        wait_until(lambda: len(places()[1]) > len(found[1]) + 1 or upgraded.written() != left, "it continues", SOME_TIME)
     upgraded.put_back()
     upgraded.wait_for(identifier, "completed")
     upgraded.assert_one_each(upgraded.instances(), VERSION="2")

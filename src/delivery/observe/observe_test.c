@@ -1,6 +1,6 @@
 /*
- * Which clusters elsewhere are listed, and when: as often as their target says, sooner when somebody waits for it, seldom
- * when they do not answer, and not at all when nobody needs them. On virtual time.
+ * Which remote clusters are listed, and when: at the interval of their target, sooner when a consumer waits, rarely when
+ * they do not answer, and not at all when no consumer wants them. On virtual time.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -159,7 +159,7 @@ static void listed_as_often_as_its_target_says(void **state)
 	assert_non_null(strstr(info(bench).error, "ServerException"));
 }
 
-static void sooner_when_somebody_waits(void **state)
+static void sooner_when_a_consumer_waits(void **state)
 {
 	struct bench *bench = *state;
 	uint64_t resource_version;
@@ -172,14 +172,14 @@ static void sooner_when_somebody_waits(void **state)
 	sleep_ms(bench, 100);
 	assert_int_equal(bench->listings, 2);
 	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)), resource_version));
-	/* Who waits all the time does not make a storm. */
+	/* A consumer that always waits does not cause a storm of listings. */
 	for (unsigned i = 0; i < 1000; i++) {
 		observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
 			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
 		sleep_ms(bench, 10);
 	}
 	assert_in_range(bench->listings, 8, 13);
-	/* When nobody does it goes on as before. */
+	/* When none waits, the interval is as before. */
 	sleep_ms(bench, 3000);
 	resource_version = bench->listings;
 	sleep_ms(bench, 10 * PERIOD_MS);
@@ -193,7 +193,7 @@ static void seldom_when_it_does_not_answer(void **state)
 	open_place(bench);
 	bench->fails = true;
 	sleep_ms(bench, INT64_C(3600000));
-	/* Not even when somebody waits. */
+	/* Not even when a consumer waits. */
 	for (unsigned i = 0; i < 3600; i++) {
 		observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
 			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
@@ -223,7 +223,7 @@ static void long_listings_are_not_stale(void **state)
 	assert_true(info(bench).stale);
 }
 
-static void forgotten_when_nobody_needs_it(void **state)
+static void forgotten_when_no_consumer_wants_it(void **state)
 {
 	struct bench *bench = *state;
 	struct cluster_ref *clusters;
@@ -240,7 +240,7 @@ static void forgotten_when_nobody_needs_it(void **state)
 		bench->arena));
 	sleep_ms(bench, 10 * PERIOD_MS);
 	assert_int_equal(bench->listings, listings);
-	/* And from the beginning when somebody does. */
+	/* And listed from the beginning when one does. */
 	want(bench);
 	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
 	sleep_ms(bench, 100);
@@ -267,7 +267,7 @@ static void many_times_watched_is_no_more(void **state)
 	}
 }
 
-/* What a call answered is known at once, and stays known while a listing that began before it goes on. */
+/* The answer of a call is known at once, and stays known until a listing that began before it ends. */
 static void what_was_answered_is_known(void **state)
 {
 	struct bench *bench = *state;
@@ -295,7 +295,7 @@ static void what_was_answered_is_known(void **state)
 	sleep_ms(bench, 2 * PERIOD_MS);
 	assert_null(observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN(TASK_ARN),
 		bench->arena));
-	/* Of this server nobody but the store knows. */
+	/* Clusters of this server are not listed: the store has them. */
 	assert_int_equal(observe_post_task(bench->service,
 				 cluster_ref_of(SPAN(":123456789012/eu-west-1/web")), task, NULL),
 		0);
@@ -306,10 +306,10 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(listed_as_often_as_its_target_says),
-		TEST(sooner_when_somebody_waits),
+		TEST(sooner_when_a_consumer_waits),
 		TEST(seldom_when_it_does_not_answer),
 		TEST(long_listings_are_not_stale),
-		TEST(forgotten_when_nobody_needs_it),
+		TEST(forgotten_when_no_consumer_wants_it),
 		TEST(many_times_watched_is_no_more),
 		TEST(what_was_answered_is_known),
 	};

@@ -1,5 +1,5 @@
 /*
- * Events that are posted to one server of several: two state services on one store, with an ECS elsewhere that they
+ * Events that are posted to one server of several: two observers on one store, with a remote ECS that they
  * list once, and then not for an hour.
  */
 #include <setjmp.h>
@@ -308,7 +308,7 @@ static void assert_same_task(const struct observe_task *a, const struct observe_
 	assert_int_equal(a->version, b->version);
 }
 
-static void test_the_others_are_told(void **unused)
+static void test_the_others_receive_it(void **unused)
 {
 	struct bench *bench = bench_new();
 
@@ -336,8 +336,8 @@ static void test_the_others_are_told(void **unused)
 	bench_free(bench);
 }
 
-/* Nobody here has an environment there. */
-static void test_who_does_not_watch_it_passes_it_on(void **unused)
+/* No environment of this server is in that cluster. */
+static void test_a_server_that_does_not_want_the_cluster_relays_it(void **unused)
 {
 	struct bench *bench = bench_new();
 
@@ -350,7 +350,7 @@ static void test_who_does_not_watch_it_passes_it_on(void **unused)
 	bench_free(bench);
 }
 
-/* What is older, or known, changes nothing there either; and it is not passed on by who was told. */
+/* An event that is older, or known, changes nothing there either; and a receiver does not relay it again. */
 static void test_the_same_rules(void **unused)
 {
 	struct bench *bench = bench_new();
@@ -377,7 +377,7 @@ static void test_the_same_rules(void **unused)
 
 /* ---- what it costs ---- */
 
-static void test_who_is_alone_writes_nothing(void **unused)
+static void test_a_single_server_writes_nothing(void **unused)
 {
 	struct bench *bench = bench_new();
 	uint64_t before;
@@ -416,7 +416,7 @@ static void test_a_ring(void **unused)
 	bench_free(bench);
 }
 
-/* What comes at once is written at once, and up to a limit. */
+/* Events that arrive together are written together, up to a limit. */
 static void test_floods(void **unused)
 {
 	struct bench *bench = bench_new();
@@ -442,7 +442,7 @@ static void test_floods(void **unused)
 	for (unsigned i = 0; i < 5000; i++)
 		known += task_at(bench, B, 100 + i) != NULL;
 	assert_in_range(known, 300, 4999);
-	/* It goes on. */
+	/* It continues. */
 	assert_int_equal(post_task(bench, A, 9000, "RUNNING", 5), 1);
 	sleep_ms(bench, SOON_MS);
 	assert_non_null(task_at(bench, B, 9000));
@@ -484,7 +484,7 @@ static void test_what_tasks_are_given_is_not_kept(void **unused)
 	bench_free(bench);
 }
 
-/* ---- what makes no sense ---- */
+/* ---- invalid records ---- */
 
 static int write_text(struct store_transaction *transaction, void *context, struct err *err)
 {
@@ -609,10 +609,10 @@ static void test_threads(void **unused)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_the_others_are_told),
-		cmocka_unit_test(test_who_does_not_watch_it_passes_it_on),
+		cmocka_unit_test(test_the_others_receive_it),
+		cmocka_unit_test(test_a_server_that_does_not_want_the_cluster_relays_it),
 		cmocka_unit_test(test_the_same_rules),
-		cmocka_unit_test(test_who_is_alone_writes_nothing),
+		cmocka_unit_test(test_a_single_server_writes_nothing),
 		cmocka_unit_test(test_a_ring),
 		cmocka_unit_test(test_floods),
 		cmocka_unit_test(test_what_is_too_large_is_not_passed_on),

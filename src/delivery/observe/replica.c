@@ -51,8 +51,8 @@ static bool same_task(const struct observe_task *a, const struct observe_task *b
 	       a->exit_code == b->exit_code;
 }
 
-/* The version alone is new, and that is no news: with each task that comes or goes an instance has more or less room, and
- * every environment would start a pass. */
+/* A new version alone is no change: with each task that starts or ends an instance has more or less room, and every
+ * environment would start a pass. */
 static bool take_version(struct replica *state, struct entity *known, uint64_t version)
 {
 	const struct entity before = *known;
@@ -131,7 +131,7 @@ static void find_since(const struct replica *state, const struct entity *known,
 	task->is_doubtful = happened_ms > now.wall_ms || clock_was_set(state, now);
 	if (!task->is_doubtful && happened_ms > 0)
 		task->since_ms -= now.wall_ms - happened_ms;
-	/* It was not so when it was heard of last. Clocks that say so all the same, and by more than news are late, are
+	/* It had no task when it was last observed. A clock that contradicts that by more than the delay of events is
 	 * wrong. */
 	if (was_there && known->seen_ms - task->since_ms > CLOCKS_WRONG_MS && phase == RUNS) {
 		task->since_ms = now.steady_ms;

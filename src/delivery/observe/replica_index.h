@@ -4,7 +4,7 @@
  *
  * Everything of one group, startedBy, instance or attribute, and everything at all, is kept in order of name and
  * apart by status (stopped tasks also by whether they have failed). So a page of a query with one of these and any
- * statuses looks at what is on it and at no more, and goes on behind a name, whatever has come and gone since. A
+ * statuses looks at what is on it and at no more, and continues behind a name, whatever has come and gone since. A
  * query with several of them looks at what the rarest one has.
  *
  * A change costs a way down a tree for each index in which it moves something, and nothing where it does not.

@@ -1,4 +1,4 @@
-/* The indexes of a replica: each query answers what a look at everything would, and costs what is on its page. */
+/* The indexes of a replica: each query has the result of a full scan, and costs as much as its page. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -27,7 +27,7 @@ static const struct replica_limits wide = {.stopped_max = 100000,
 	.tombstones_max = 100000,
 	.tombstones_ms = INT64_MAX};
 
-/* What things can be; the first of each that can be asked for is "any". */
+/* The values of each property; the first one in a query is "any". */
 static const char *const groups[] = {NULL, "env:a", "env:b", "service:a", "", "env:none"};
 static const char *const starters[] = {NULL, "d-1", "d-2", "d-1/60", ""};
 static const char *const codes[] = {
@@ -631,7 +631,7 @@ static void test_others_come_in_between(void **unused)
 	bench_free(bench);
 }
 
-/* What moves nothing costs nothing; what does, a way down each tree and out of another. */
+/* A change that moves nothing in an index costs nothing; another costs one removal and one insertion per tree. */
 static void test_changes_are_cheap(void **unused)
 {
 	struct bench *bench = bench_new(1, &wide);

@@ -1,4 +1,4 @@
-/* The replica of a cluster: news in every order, listings that are whole or cut, and what is forgotten. */
+/* The replica of a cluster: events in every order, complete and cut listings, and deleted entries. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -147,7 +147,7 @@ static void assert_same(struct span a, struct span b)
 		fail_msg("%.*s\nis not\n%.*s", SPAN_ARGS(a), SPAN_ARGS(b));
 }
 
-/* ---- news ---- */
+/* ---- changes ---- */
 
 struct changes {
 	char type; /* i, t: put; I, T: remove */
@@ -240,8 +240,8 @@ static void test_no_resurrection(void **unused)
 	assert_false(has_instance(state, "i9"));
 }
 
-/* What was told of the end of a task without its exit code is completed by a listing. */
-static void test_a_listing_tells_the_exit_code(void **unused)
+/* An event of the end of a task without its exit code is completed by a listing. */
+static void test_a_listing_adds_the_exit_code(void **unused)
 {
 	_replica_ struct replica *state = replica_new(&wide);
 	_arena_ struct arena *arena = arena_new(0);
@@ -495,7 +495,7 @@ static void test_disconnected(void **unused)
 	for (size_t i = 0; i < LENGTH(steps); i++) {
 		requested.version++;
 		requested.connected = steps[i].connected;
-		/* That it is away still is no news. */
+		/* Still disconnected: no change. */
 		assert_int_equal(replica_put_instance(state, &requested, at((int64_t)i)), i != 2);
 		assert_int_equal(replica_get_instance(state, requested.id, arena)->away_ms,
 			steps[i].since_ms);
@@ -531,7 +531,7 @@ static void test_since_when_tasks_run(void **unused)
 
 	(void)unused;
 	put_instance(state, "i1", 1);
-	/* Nobody has seen it before: its own clock says it. */
+	/* It was not observed before: its own clock counts. */
 	run_task(state, "t1", 1, NOW - 4000, at(0));
 	assert_int_equal(since(state, "t1", &doubtful), -4000);
 	assert_false(doubtful);
@@ -573,7 +573,7 @@ static void test_clocks_that_are_set(void **unused)
 		run_task(state, "t1", 1, NOW - 4000, at(0));
 		put_task(state, "t2", "i1", OBSERVE_TASK_PENDING, 1);
 		now.wall_ms += by_ms[i];
-		/* What was known stays so; of what comes then nobody believes the clocks. */
+		/* The known state stays; the clocks of later events are not trusted. */
 		run_task(state, "t1", 2, NOW - 4000, now);
 		assert_int_equal(since(state, "t1", &doubtful), -4000);
 		assert_false(doubtful);
@@ -636,14 +636,14 @@ static void test_limits(void **unused)
 	assert_int_equal(replica_task_count(state), 2);
 	replica_expire(state, at(1000));
 	assert_int_equal(replica_task_count(state), 0);
-	/* Of three tombstones the first had to go, and it is told. */
+	/* Of three tombstones the first had to go, and its change is reported. */
 	assert_int_equal(replica_forgotten_ms(state), NOW);
 	replica_expire(state, at(6000));
 	assert_int_equal(replica_forgotten_ms(state), NOW + 1000);
 	assert_true(put_task(state, "t1", "i1", OBSERVE_TASK_RUNNING, 1));
 }
 
-/* Whatever an environment's neighbours have on an instance. */
+/* The tasks of one environment among those of others on an instance. */
 static void test_of_one_environment(void **unused)
 {
 	static const char *const groups[] = {"env:log", "env:mon", "service:web", "", "env:log"};
@@ -713,7 +713,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_versions),
 		cmocka_unit_test(test_no_resurrection),
-		cmocka_unit_test(test_a_listing_tells_the_exit_code),
+		cmocka_unit_test(test_a_listing_adds_the_exit_code),
 		cmocka_unit_test(test_every_order),
 		cmocka_unit_test(test_random_orders),
 		cmocka_unit_test(test_listings),

@@ -1,5 +1,4 @@
-/* ECS services of clusters elsewhere as the state service knows them, over a target that answers what it is told to, on
- * virtual time. */
+/* ECS services of remote clusters as the observer has them, over a target with scripted answers, on virtual time. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -212,7 +211,7 @@ static void test_ten_at_a_time(void **state)
 		assert_int_equal(bench->changed[i], 1);
 	}
 	assert_null(get(bench, 7).service);
-	/* What stays as it is is not told again; what nobody needs any more is forgotten. */
+	/* An unchanged service is not reported again; one that no consumer wants any more is forgotten. */
 	need(bench, 3);
 	bench->desired[1] = 2;
 	pass_ms(bench, 3 * PERIOD_MS);
@@ -267,7 +266,7 @@ static void test_wanted_soon(void **state)
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_true(get(bench, 0).resource_version >= resource_version);
-	/* Who waits for it hears of it, though it is as before. */
+	/* A consumer that waits gets a change, also if the service is as before. */
 	take_changes(bench);
 	assert_int_equal(bench->changed[0], 2);
 	/* Not more often than once a second. */
@@ -285,7 +284,7 @@ static void want(struct bench *bench)
 	bench->desired[0] = 9;
 }
 
-/* Who wants to know it while it is asked for wants to know what comes behind. */
+/* A refresh during a call requires a call that begins later. */
 static void test_wanted_meanwhile(void **state)
 {
 	struct bench *bench = bench_new(1);
@@ -301,7 +300,7 @@ static void test_wanted_meanwhile(void **state)
 	bench_free(bench);
 }
 
-/* In between only those are asked for that somebody waits for. */
+/* In between only services are described for which a consumer waits. */
 static void test_wanted_among_many(void **state)
 {
 	struct bench *bench = bench_new(MANY);
@@ -315,8 +314,7 @@ static void test_wanted_among_many(void **state)
 		bench->desired[i] = 4;
 	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s3"));
 	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("s21"));
-	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)),
-		SPAN("nobody-needs-it"));
+	observe_refresh_service(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("not-wanted"));
 	pass_ms(bench, 100);
 	assert_int_equal(bench->calls, calls + 1);
 	assert_int_equal(bench->most, 2);
@@ -329,7 +327,7 @@ static void test_wanted_among_many(void **state)
 	bench_free(bench);
 }
 
-/* Whoever does not answer lists is not asked for services in between, and nothing counts as fresh. */
+/* A cluster that cannot be listed is not asked for services in between, and nothing counts as fresh. */
 static void test_away(void **state)
 {
 	struct bench *bench = bench_new(1);

@@ -144,9 +144,9 @@ static void start_task(struct bench *bench, const char *instance, char id[TEST_I
 	test_id_of(test_item(bench->server, "tasks", 0, "taskArn"), id);
 }
 
-/* Whose task it is that changed is said, so that hundreds of environments on one instance need not look at each other's
- * tasks; and whoever looks can leave them out. */
-static void test_only_who_is_concerned(void **unused)
+/* The change of a task names its group, so that hundreds of environments on one instance do not read each other's tasks;
+ * and a reader can leave them out. */
+static void test_only_the_owner_is_notified(void **unused)
 {
 	struct bench *bench = bench_new(runner_simulated_new(1));
 	char instance[TEST_ID_SIZE], id[TEST_ID_SIZE], whole[TEST_ID_SIZE + 8];
@@ -284,7 +284,7 @@ static void test_follow_in_simulation(void **unused)
 
 /* ---- marks, overflow, many places ---- */
 
-/* Changes of other kinds wake nobody, and a mark behind them is reached all the same. */
+/* Changes of other kinds are not reported, and a resource version after them is reached all the same. */
 static void test_marks(void **unused)
 {
 	struct bench *bench = bench_new(runner_simulated_new(7));
@@ -303,12 +303,12 @@ static void test_marks(void **unused)
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 1);
 	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)), resource_version));
-	/* One that nothing has reached yet keeps nobody busy, and is told when it is. */
+	/* A version that is not reached yet costs no polling, and is reported when it is reached. */
 	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
 		resource_version + 1));
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, ""), 1);
-	/* Who asks about one instance is told about that one. */
+	/* A consumer that waits for one instance is notified of that one. */
 	test_call(bench->server, "CreateCluster", "{'clusterName':'fourth'}");
 	test_call(bench->server, "CreateCluster", "{'clusterName':'fifth'}");
 	settle(bench, PLACE);
@@ -320,12 +320,12 @@ static void test_marks(void **unused)
 	runner_sleep_until(bench->runner, runner_deadline_us(bench->runner, 1000000));
 	assert_int_equal(reported(bench, PLACE, "i"), 1);
 	assert_int_equal(reported(bench, PLACE, ""), 0);
-	/* A place that nobody watches reaches nothing. */
+	/* A cluster that no consumer wants reaches nothing. */
 	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(":1/r/none")), 0));
 	bench_free(bench);
 }
 
-/* What the service knows is what the store has. */
+/* The observer has the same state as the store. */
 static void compare(struct bench *bench, const char *cluster_ref)
 {
 	_view_ struct store_view *view = store_view_open(bench->server->store);
@@ -437,7 +437,7 @@ static void test_overflow(void **unused)
 		compare(bench, PLACE);
 		assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &info));
 		listings = info.listings;
-		/* What was there before is told to have gone. */
+		/* The state from before is reported as gone. */
 		forget_changes(bench);
 		test_call(bench->server, "DeregisterContainerInstance",
 			"{'cluster':'web','containerInstance':'%s','force':true}",
@@ -527,7 +527,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_follow_on_threads),
 		cmocka_unit_test(test_follow_in_simulation),
-		cmocka_unit_test(test_only_who_is_concerned),
+		cmocka_unit_test(test_only_the_owner_is_notified),
 		cmocka_unit_test(test_marks),
 		cmocka_unit_test(test_overflow),
 		cmocka_unit_test(test_late_watchers),

@@ -1,5 +1,5 @@
 /*
- * The state service over clusters elsewhere: a real server of ECS behind a target that fails as networks and
+ * The observer over remote clusters: a real server of ECS behind a target that fails as networks and
  * services do, on virtual time.
  */
 #include <setjmp.h>
@@ -34,7 +34,7 @@ enum fault {
 	FAULT_DROPPED,   /* one is on no page */
 	FAULT_NO_PAGE,   /* an answer without what was asked for */
 	FAULT_SAME_PAGE, /* a token that leads to itself */
-	FAULT_NONSENSE,  /* a document that makes no sense */
+	FAULT_NONSENSE,  /* an invalid document */
 	FAULT_COUNT
 };
 
@@ -349,7 +349,7 @@ static void test_listing(void **unused)
 	assert_true(span_is(get(bench, bench->ids[3])->tasks[0].started_by, "d-1"));
 	assert_int_equal(get(bench, bench->ids[3])->tasks[0].last, OBSERVE_TASK_PENDING);
 
-	/* What changes is told, and nothing else is. */
+	/* Changes are reported, and nothing else is. */
 	forget_changes(bench);
 	test_change_task(bench->server, "web", first, test_has_run);
 	start_task(bench, "log", bench->ids[5], second);
@@ -376,7 +376,7 @@ static void test_listing(void **unused)
 	bench_free(bench);
 }
 
-/* Whatever goes wrong in whichever call: nothing is concluded, it is told, and it heals. */
+/* Each fault in each call: nothing is concluded from it, it is reported, and the observer recovers. */
 static void test_faults(void **unused)
 {
 	static const struct {
@@ -502,7 +502,7 @@ static void test_marks(void **unused)
 	bench_free(bench);
 }
 
-/* Errors for long: asked less and less often, told to be stale, and caught up with. */
+/* Errors for a long time: listed less and less often, reported as stale, and then caught up. */
 static void test_outage(void **unused)
 {
 	struct bench *bench = bench_new(7);
@@ -543,7 +543,7 @@ static void test_outage(void **unused)
 	bench_free(bench);
 }
 
-/* ECS says UNKNOWN of tasks that nothing checks: their definitions tell. */
+/* ECS says UNKNOWN of tasks that nothing checks: their definitions decide. */
 static void test_health(void **unused)
 {
 	struct bench *bench = bench_new(8);
@@ -645,7 +645,7 @@ static void test_events(void **unused)
 	const struct observe_instance *instance;
 
 	(void)unused;
-	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 0); /* nobody watches it */
+	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 0); /* no consumer wants it */
 	want(bench, SPAN(PLACE));
 	settle(bench);
 	forget_changes(bench);
@@ -775,7 +775,7 @@ static void post_meanwhile(struct bench *bench)
 	bench->events += post_task(bench, "t1", "RUNNING", 1);
 }
 
-/* What is heard of while a listing is under way, that listing cannot deny. */
+/* An event that arrives during a listing is newer than that listing. */
 static void test_event_while_listing(void **unused)
 {
 	struct bench *bench = bench_new(11);
@@ -829,8 +829,8 @@ static void test_late_events(void **unused)
 	bench_free(bench);
 }
 
-/* Scenario 64 for who has just begun to look: an event from before a listing that has not found what it tells of may
- * be about something that is gone. It is not believed; the next listing comes soon and says. */
+/* Scenario 64 for a new observer: an event from before a listing, of an object that the listing did not find, may be
+ * about one that is gone. It is not trusted; the next listing comes soon and decides. */
 static void test_64_events_from_before_a_listing(void **unused)
 {
 	struct bench *bench = bench_new(13);
@@ -853,7 +853,7 @@ static void test_64_events_from_before_a_listing(void **unused)
 	while (info(bench).listings == listings)
 		sleep_ms(bench, 50);
 	assert_true(runner_now_us(bench->runner) - listed_us < PERIOD_MS * INT64_C(1000) / 2);
-	/* What is over leaves its tombstone, and of what is known the version counts, however long it took. */
+	/* A task that is gone leaves a tombstone, and the version of a known one counts, however long the event took. */
 	assert_int_equal(post_instance_of(bench, before, "i2", "INACTIVE", 7), 0);
 	assert_int_equal(post_instance(bench, "i2", "ACTIVE", 6), 0);
 	known_since = time_text(bench);
@@ -948,7 +948,7 @@ static void test_chaos(void **unused)
 		for (unsigned step = 0; step < 100; step++) {
 			churn_once(bench, &random.random);
 			sleep_ms(bench, (int64_t)random_below(&random.random, PERIOD_MS));
-			/* S17: what was there all the time was known all the time. */
+			/* S17: an object that existed all the time was known all the time. */
 			for (size_t i = 0; i < LASTING; i++)
 				if (!get(bench, bench->ids[i]))
 					fail_msg("seed %llu, step %u: an instance was lost",

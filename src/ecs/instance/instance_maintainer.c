@@ -489,7 +489,7 @@ static void map_task(const struct store_change *change, void *context, struct co
 static const struct controller_watch watches[] = {
 	{.kind = &task_kind, .map = map_task}, {.kind = &cluster_kind}};
 const struct controller_row instance_maintainer_row = {
-	.name = "instance-keeper",
+	.name = "instance-maintainer",
 	.watches = watches,
 	.watch_count = LENGTH(watches),
 	.reconcile = reconcile,

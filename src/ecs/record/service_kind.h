@@ -265,7 +265,7 @@ int service_event_count(struct store_transaction *transaction, struct span servi
 	struct span maker, int64_t now_ms, struct arena *arena, const char *verb,
 	const char *things, struct err *err);
 
-/* The same, of a task that its runtime started or stopped by itself: from here on a steady state is news again. */
+/* The same, of a task that its runtime started or stopped by itself: from here on a steady state is reported again. */
 int service_report_of_task(struct store_transaction *transaction, struct span task_key,
 	const char *verb, const char *things, int64_t now_ms, struct err *err);
 

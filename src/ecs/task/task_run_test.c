@@ -331,7 +331,7 @@ static void a_token_makes_a_request_run_once(void **state)
 
 	test_run(server, first, "{'taskDefinition':'web','count':2,'clientToken':'t/1'}");
 	assert_int_equal(test_count(server, "tasks"), 2);
-	/* Whatever the order of members; null says nothing. */
+	/* In any order of members; null is as absent. */
 	test_run(server, again,
 		"{'clientToken':'t/1','count':2,'startedBy':null,'taskDefinition':'web'}");
 	assert_string_equal(first, again);

@@ -1,6 +1,6 @@
 /*
- * That a diff tells what a deployment then does: small clusters by chance, with instances that drain, are away or have
- * too many tasks, and whatever version; then it is deployed, on virtual time, and what came of each task is compared.
+ * A diff predicts what a deployment does: random small clusters, with instances that drain, are disconnected or have too
+ * many tasks, and any version; then it is deployed, on virtual time, and the result of each task is compared.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -34,14 +34,14 @@ struct trial {
 	struct test_manager *bench;
 	char instances[INSTANCES_MAX][TEST_ID_SIZE];
 	size_t instance_count;
-	char before[TASKS_MAX][TEST_ID_SIZE]; /* its tasks that stayed when the diff was told */
+	char before[TASKS_MAX][TEST_ID_SIZE]; /* its tasks that stayed when the diff was made */
 	size_t before_count;
 	struct reported reported[TASKS_MAX];
 	size_t reported_count;
 	int revision; /* that is deployed */
 };
 
-/* How often each was told over all seeds. */
+/* How often each was predicted over all seeds. */
 static size_t exercised[CHANGES], reasons_of_stop[3], kept_to_drain, repaired, left_away;
 
 static bool happens(struct trial *trial, unsigned one_of)
@@ -104,7 +104,7 @@ static void start_on(struct trial *trial, const char *instance, const char *grou
 
 	test_call(server, "StartTask",
 		"{'cluster':'default','containerInstances':['%s'],'taskDefinition':'%s',"
-		"'group':'%s','startedBy':'somebody'%s%s}",
+		"'group':'%s','startedBy':'other'%s%s}",
 		instance, definition, group, strcmp(definition, "other") ? "," : "",
 		strcmp(definition, "other") ? network(trial) : "");
 	test_id_of(test_item(server, "tasks", 0, "taskArn"), id);
@@ -151,7 +151,7 @@ static bool is_away(const struct store_view *view, const struct task_facts *fact
 	return instance && !container_instance_facts(instance)->connected;
 }
 
-/* Whatever starts runs and is well, and what shall stop stops, where nobody is away. */
+/* Every task that starts becomes healthy, and every task that shall stop stops, on connected instances. */
 static void move(struct trial *trial)
 {
 	struct test_server *server = trial->bench->server;
@@ -216,7 +216,7 @@ static void declare(struct trial *trial, const char *operation, char version[64]
 	snprintf(version, 64, "%s", test_text(trial->bench->server, "environmentVersion"));
 }
 
-/* While nobody looks after it. */
+/* While no manager runs. */
 static void disturb(struct trial *trial)
 {
 	struct test_server *server = trial->bench->server;
@@ -243,7 +243,7 @@ static void disturb(struct trial *trial)
 	}
 }
 
-/* ---- what is told, and what is done ---- */
+/* ---- predictions and results ---- */
 
 static void note_reasons(enum change change, const struct json *item)
 {
@@ -324,7 +324,7 @@ static void pass(struct trial *trial, bool before,
 static void remember(struct trial *trial, const char *id, const struct task_facts *facts)
 {
 	assert_true(trial->before_count < TASKS_MAX);
-	/* Those that had stopped before are no news, either. */
+	/* Those that had stopped before were not predicted, either. */
 	snprintf(trial->before[trial->before_count++], TEST_ID_SIZE, "%s", id);
 	(void)facts;
 }
@@ -338,12 +338,12 @@ static bool is_reported(const struct trial *trial, enum change change, struct sp
 	return false;
 }
 
-/* What is begun is begun where that was told. */
+/* Every start was predicted, with its instance. */
 static void check_new(struct trial *trial, const char *id, const struct task_facts *facts)
 {
 	if (!is_reported(trial, START, facts->instance) &&
 		!is_reported(trial, REPLACE, facts->instance))
-		fail_msg("seed %llu: log:%lld %s was started on %.*s, which nobody told",
+		fail_msg("seed %llu: log:%lld %s was started on %.*s, which was not predicted",
 			(unsigned long long)trial->seed, (long long)facts->revision, id,
 			SPAN_ARGS(facts->instance));
 	if (stays(facts) && facts->revision != trial->revision)
@@ -362,11 +362,11 @@ static void check_old(struct trial *trial, const char *id, const struct task_fac
 	goes = reported && (reported->change == STOP || reported->change == REPLACE);
 	if (!reported && !is_reported(trial, UNREACHABLE, facts->instance) &&
 		facts->stopped_ms == 0)
-		fail_msg("seed %llu: nothing was told of %s (log:%lld) on %.*s",
+		fail_msg("seed %llu: nothing was predicted of %s (log:%lld) on %.*s",
 			(unsigned long long)trial->seed, id, (long long)facts->revision,
 			SPAN_ARGS(facts->instance));
 	if (reported && stays(facts) == goes)
-		fail_msg("seed %llu: '%s' was told of %s (log:%lld) on %.*s, and it %s",
+		fail_msg("seed %llu: '%s' was predicted of %s (log:%lld) on %.*s, and it %s",
 			(unsigned long long)trial->seed, changes[reported->change], id,
 			(long long)facts->revision, SPAN_ARGS(facts->instance),
 			goes ? "stayed" : "was stopped");
@@ -398,7 +398,7 @@ static void check(struct trial *trial)
 		if ((reported->change == START || reported->change == REPLACE ||
 			    reported->change == KEEP) &&
 			count != 1)
-			fail_msg("seed %llu: '%s' was told of %s, which has %zu tasks",
+			fail_msg("seed %llu: '%s' was predicted of %s, which has %zu tasks",
 				(unsigned long long)trial->seed, changes[reported->change],
 				reported->instance, count);
 	}
@@ -432,7 +432,7 @@ static void try_one(uint64_t seed)
 	test_manager_free(bench);
 }
 
-static void test_a_deployment_does_what_its_diff_tells(void **state)
+static void test_a_deployment_does_as_its_diff_predicts(void **state)
 {
 	(void)state;
 	for (uint64_t seed = 1; seed <= SEEDS; seed++)
@@ -447,7 +447,7 @@ static void test_a_deployment_does_what_its_diff_tells(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-		cmocka_unit_test(test_a_deployment_does_what_its_diff_tells),
+		cmocka_unit_test(test_a_deployment_does_as_its_diff_predicts),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -74,7 +74,7 @@ static void test_each_filter_is_an_index(void **state)
 {
 	static const char *const bodies[] = {
 		"{'namePrefix':'z'}",
-		/* A cluster by its name or ARN, here or elsewhere, in whatever region and of whatever account. */
+		/* A cluster by its name or ARN, own or remote, in any region and of any account. */
 		"{'cluster':'batch'}",
 		"{'cluster':'far'}",
 		"{'cluster':'edge'}",

@@ -1,4 +1,4 @@
-/* Reading the state service through the door of operations: filters, pages, who may see what; scenario 66. */
+/* Operations that read the observed state: filters, pages, permissions; scenario 66. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -123,7 +123,7 @@ static int setup(void **state)
 	struct bench *bench = memory_allocate(sizeof(*bench));
 	struct test_server_options options = {
 		.kinds = daemon_kinds, .kind_count = daemon_kind_count};
-	struct observe_config config = {0}; /* nobody knows where targets are */
+	struct observe_config config = {0}; /* no targets are configured */
 
 	bench->runner = config.runner = runner_simulated_new(1);
 	options.clock = runner_clock(bench->runner);
@@ -211,7 +211,7 @@ static void test_instances(void **state)
 		{"{'attributes':['stack=dev']}", 0},
 		{"{'attributes':['stack=prod','gpu'],'status':['ACTIVE'],'cluster':'web'}", 2},
 		{"{'target':'aws'}", 0},
-		{"{'target':'nobody'}", 0},
+		{"{'target':'absent'}", 0},
 	};
 	struct bench *bench = *state;
 
@@ -228,8 +228,8 @@ static void test_instances(void **state)
 		"{'cluster':'a/b'}");
 	refused(bench, "ListInstances", "InvalidParameterException", "neither name nor ARN",
 		"{'cluster':'arn:aws:ecs:eu-west-1:1:task/x'}");
-	refused(bench, "ListInstances", "ResourceNotFoundException", "'nobody' is not watched",
-		"{'cluster':'nobody'}");
+	refused(bench, "ListInstances", "ResourceNotFoundException", "'absent' is not watched",
+		"{'cluster':'absent'}");
 	refused(bench, "ListInstances", "ResourceNotFoundException", "is not watched",
 		"{'cluster':'arn:aws:ecs:eu-west-1:222222222222:cluster/web'}");
 	/* Nothing is known of it, and nothing is concluded from that. */
@@ -291,11 +291,11 @@ static void test_instance_document(void **state)
 			bench->ids[0])
 			.data);
 	assert_int_equal(test_count(bench->server, "environments"), 0);
-	refused(bench, "GetInstance", "ResourceNotFoundException", "no instance 'nobody'",
-		"{'cluster':'web','instance':'nobody'}");
+	refused(bench, "GetInstance", "ResourceNotFoundException", "no instance 'absent'",
+		"{'cluster':'web','instance':'absent'}");
 	assert_string_equal(test_text(bench->server, "resourceType"), "instance");
 	refused(bench, "GetInstance", "ResourceNotFoundException", "not watched",
-		"{'cluster':'nobody','instance':'x'}");
+		"{'cluster':'absent','instance':'x'}");
 }
 
 static void test_tasks(void **state)
@@ -344,7 +344,7 @@ static void test_tasks(void **state)
 	assert_true(json_get_bool(task, "failed", false));
 }
 
-/* ---- events, and who may see what ---- */
+/* ---- events, and permissions ---- */
 
 #define EVENT                                                                                      \
 	"{'detail-type':'ECS Container Instance State Change','time':'2026-11-16T12:00:00Z',"      \

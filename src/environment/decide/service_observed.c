@@ -106,7 +106,7 @@ struct json *service_wanted_update(struct arena *arena, const struct json *wante
 	return created;
 }
 
-/* ---- what is there ---- */
+/* ---- the described service ---- */
 
 static bool same_texts(const struct json *a, const struct json *b, const char *name)
 {

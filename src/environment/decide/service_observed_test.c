@@ -1,4 +1,4 @@
-/* What a version wants of its ECS service, and what is read from DescribeServices. */
+/* The ECS service that a version requires, and the state read from DescribeServices. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -162,7 +162,7 @@ static void test_foreign(void **state)
 	}
 }
 
-/* The last event tells why nothing can be started, if it is of this rollout. */
+/* The last event says why nothing can be started, if it is of this rollout. */
 static void test_hindrances(void **state)
 {
 	static const struct {
@@ -201,7 +201,7 @@ static void test_hindrances(void **state)
 	}
 }
 
-/* Elsewhere the clock is another's: what counts is whether the event came behind the beginning of its rollout. */
+/* A remote ECS has another clock: an event counts if it is later than the beginning of its rollout. */
 static void test_hindrances_by_another_clock(void **state)
 {
 	static const struct {
@@ -226,7 +226,7 @@ static void test_hindrances_by_another_clock(void **state)
 	}
 }
 
-/* What a version says of its network is what the service is to have. */
+/* The service gets the network configuration of the version. */
 static void test_networks(void **state)
 {
 	static const struct {

@@ -11,7 +11,7 @@
 
 #define HERE ":1/us-east-1/default"
 
-/* What a version asks for, what an instance has, both packed, and whether that is enough. */
+/* The attributes that a version requires and those of an instance, both packed, and whether they match. */
 static const struct match {
 	const char *wanted, *has;
 	bool matches;
@@ -50,7 +50,7 @@ static const struct match {
 	{";b=a;", ";a.b=a;b=a;", true},
 	{";b=a;", ";a.b=a;", false},
 	{";stack=prod;", ";com.me.stack=prod;", false},
-	/* Whatever else may stand in a value. */
+	/* Other characters of values. */
 	{";os=linux 6.1@x/y:z;", ";os=linux 6.1@x/y:z;", true},
 	{";os=linux 6.1;", ";os=linux 6.1@x;", false},
 };
@@ -111,7 +111,7 @@ static void test_owners(void **state)
 	}
 }
 
-static void test_who_stays(void **state)
+static void test_instances_that_match(void **state)
 {
 	(void)state;
 	for (enum observe_task_status last = OBSERVE_TASK_PROVISIONING;
@@ -129,7 +129,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_attributes),
 		cmocka_unit_test(test_owners),
-		cmocka_unit_test(test_who_stays),
+		cmocka_unit_test(test_instances_that_match),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

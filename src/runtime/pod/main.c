@@ -108,7 +108,7 @@ static int copy_to(const char *path)
 	do
 		count = sendfile(to, from, NULL, INT_MAX);
 	while (count > 0 || (count < 0 && errno == EINTR));
-	/* Whatever the umask is, users of all containers run it. */
+	/* Users of all containers run it, with any umask. */
 	return count < 0 ? -1 : fchmod(to, 0755);
 }
 

@@ -3,7 +3,7 @@
  *     daemon_checker.c               following stores; environments, their instances and tasks
  *     daemon_checker_deployments.c   their versions, and what becomes of deployments
  *     daemon_checker_acts.c          what may be started, stopped and decided
- *     daemon_actual.c                 what is there
+ *     daemon_actual.c                the tasks that run
  */
 #ifndef SIM_DAEMON_DAEMON_CHECKER_INTERNAL_H
 #define SIM_DAEMON_DAEMON_CHECKER_INTERNAL_H

@@ -247,7 +247,7 @@ static unsigned draw_revision(struct sim *sim)
 	return 1 + (unsigned)sim_draw(sim, good ? SIM_GOOD_BEHAVIOURS : SIM_BEHAVIOURS);
 }
 
-/* Whose task definition it wants: most often that of the pair's other one, so that both want the same. */
+/* The family that it wants: most often that of the pair's other environment, so that both want the same. */
 static const char *draw_family(struct sim *sim, size_t environment)
 {
 	const struct sim_environment *row = &sim->environments[environment];
@@ -525,7 +525,7 @@ static struct span draw_version(struct sim *sim, struct arena *arena, size_t env
 	return chosen;
 }
 
-/* To what was there before, or to any version: of a predecessor of the same name it is refused. */
+/* To the version before, or to any: one of a predecessor of the same name is refused. */
 static void roll_back(struct sim *sim, size_t environment)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -618,7 +618,7 @@ void sim_act_client(struct sim *sim)
 		act(sim);
 }
 
-/* ---- the last wishes ---- */
+/* ---- the last requests ---- */
 
 bool sim_make_healthy(struct sim *sim, size_t environment)
 {

@@ -6,7 +6,7 @@
 
 #include "sim/daemon/sim_world.h"
 
-/* ---- what is there of an environment ---- */
+/* ---- the objects of an environment ---- */
 
 static struct sim_standing standing_of(struct sim *sim, size_t environment)
 {

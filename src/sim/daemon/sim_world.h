@@ -279,7 +279,7 @@ void sim_check_owners(struct sim *sim);
 
 /* Counts of every server add up, and versions of what they know do not go back. */
 void sim_inspect_servers(struct sim *sim);
-/* When nothing has happened for a while: the counts of every server are those of what is there. */
+/* When nothing has happened for a while: the counts of every server are those of the running tasks. */
 void sim_compare_counts(struct sim *sim, bool may_be_stale);
 
 /* ---- sim_far.c, sim_events.c ---- */

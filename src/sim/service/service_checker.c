@@ -96,7 +96,7 @@ static int64_t larger(int64_t a, int64_t b)
 	return a > b ? a : b;
 }
 
-/* When less is allowed than before, what is there may stay until it has gone. */
+/* When fewer tasks are allowed than before, those above the limit may run until they have stopped. */
 static void lower_ceiling(struct watched *service)
 {
 	if (service->ceiling > service->live)

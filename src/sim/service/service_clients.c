@@ -133,7 +133,7 @@ const struct json *simulation_request_to(struct simulation *simulation,
 	return answer;
 }
 
-/* ---- what is there ---- */
+/* ---- existing objects ---- */
 
 /* The facts of a service that is not INACTIVE; false if there is none. */
 static bool read_service(struct simulation *simulation, size_t service,

@@ -1,7 +1,7 @@
 /*
  * Services in a world where everything goes wrong, from one seed. Two servers with the real service
  * controller work on one store; one of them has machines of the simulated world, with the real task controller
- * and the real keeper of instances. Clients create, update, scale, redeploy and delete services through the
+ * and the real maintainer of instances. Clients create, update, scale, redeploy and delete services through the
  * real API, with definitions that work, are slow, crash, do not start or are unhealthy. Meanwhile servers
  * crash (also just before and after a commit) and are paused, commits fail, calls to the runtime get lost,
  * arrive late or twice, notices are lost, tasks die, instances die, drain and come back, and everything is

@@ -343,8 +343,8 @@ static int make_so(struct pass *pass, struct err *err)
 	bool changed = true;
 	int code = 0;
 
-	/* A part whose start was asked for again may have lived and died before: only a look that finds
-	 * nothing to do is the end. */
+	/* A part whose start was repeated may have run and ended before: only a pass that finds nothing to do
+	 * is the end. */
 	while (code >= 0 && changed) {
 		changed = false;
 		/* A slot that the records call running and the world does not have has died. */

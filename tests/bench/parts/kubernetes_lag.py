@@ -50,13 +50,13 @@ class Looker:
         self.seen = {}  # address: (when, how long after the look before)
         self.over = False
 
-    def take_news(self):
+    def take_announced(self):
         while self.pipe.poll(0 if self.wanted or self.over else None):
-            news = self.pipe.recv()
-            if news is None:
+            announced = self.pipe.recv()
+            if announced is None:
                 self.over = True
                 return
-            name, address = news
+            name, address = announced
             self.wanted.setdefault(name, []).append(address)
             self.looked.setdefault(name, time.monotonic())
 
@@ -79,7 +79,7 @@ class Looker:
     def run(self):
         self.pipe.send("ready")
         while self.wanted or not self.over:
-            self.take_news()
+            self.take_announced()
             for name in list(self.wanted):
                 self.look(name)
             time.sleep(REST_SECONDS)

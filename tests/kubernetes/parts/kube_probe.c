@@ -301,7 +301,7 @@ static void *copy(void *context)
 		else if (write(copying->to, data, (size_t)n) < n)
 			break;
 	}
-	/* With a terminal the other direction goes on. */
+	/* With a terminal the other direction continues. */
 	if (copying->to >= 0)
 		shutdown(copying->to, SHUT_WR);
 	return NULL;
