@@ -10,20 +10,19 @@
 #define NAMES(WORD_, TEXT_) \
 	WORD_(AUTOMATIC) WORD_(AccessDeniedException) WORD_(AddApplication) \
 	WORD_(AddApplicationRequest) WORD_(AddRepository) WORD_(AddRepositoryRequest) \
-	WORD_(Application) WORD_(ApplicationAnalysisCheck) WORD_(ApplicationApproval) \
-	WORD_(ApplicationChange) WORD_(ApplicationConfigState) WORD_(ApplicationDeployment) \
+	WORD_(Application) WORD_(ApplicationApproval) WORD_(ApplicationChange) \
+	WORD_(ApplicationConfigState) WORD_(ApplicationDeployment) \
 	WORD_(ApplicationDeploymentState) WORD_(ApplicationDifference) WORD_(ApplicationFile) \
 	WORD_(ApplicationLiveService) WORD_(ApplicationLiveState) WORD_(ApplicationLiveTask) \
 	WORD_(ApplicationLiveTaskSet) WORD_(ApplicationLogLine) WORD_(ApplicationRepository) \
-	WORD_(ApplicationStage) WORD_(ApplicationStageDetails) WORD_(ApplicationStageState) \
-	WORD_(ApproveApplicationStage) WORD_(ApproveApplicationStageRequest) \
-	WORD_(ApproveFlowNode) WORD_(ApproveFlowNodeRequest) WORD_(AssignPublicIp) \
-	WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(BLOCKED) WORD_(CANCELLED) WORD_(Canary) \
-	WORD_(CanaryProgress) WORD_(CanaryStatus) WORD_(CancelApplicationDeployment) \
-	WORD_(CancelApplicationDeploymentRequest) WORD_(CancelFlow) WORD_(CancelFlowRequest) \
-	WORD_(Counts) WORD_(CreateEnvironment) WORD_(CreateEnvironmentRequest) \
-	WORD_(CreateEnvironmentResponse) WORD_(CreateKey) WORD_(CreateKeyRequest) \
-	WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
+	WORD_(ApplicationStage) WORD_(ApplicationStageState) WORD_(ApproveApplicationStage) \
+	WORD_(ApproveApplicationStageRequest) WORD_(ApproveFlowNode) WORD_(ApproveFlowNodeRequest) \
+	WORD_(AssignPublicIp) WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(BLOCKED) \
+	WORD_(CANCELLED) WORD_(Canary) WORD_(CanaryProgress) WORD_(CanaryStatus) \
+	WORD_(CancelApplicationDeployment) WORD_(CancelApplicationDeploymentRequest) \
+	WORD_(CancelFlow) WORD_(CancelFlowRequest) WORD_(Counts) WORD_(CreateEnvironment) \
+	WORD_(CreateEnvironmentRequest) WORD_(CreateEnvironmentResponse) WORD_(CreateKey) \
+	WORD_(CreateKeyRequest) WORD_(CreateKeyResponse) WORD_(Cron) WORD_(DISABLED) WORD_(Daemon) \
 	WORD_(DeleteApplication) WORD_(DeleteApplicationRequest) WORD_(DeleteApplicationResponse) \
 	WORD_(DeleteEnvironment) WORD_(DeleteEnvironmentRequest) WORD_(DeleteEnvironmentResponse) \
 	WORD_(DeleteKey) WORD_(DeleteKeyRequest) WORD_(DeleteKeyResponse) WORD_(DeleteRepository) \
@@ -97,21 +96,21 @@
 	WORD_(awsvpcConfiguration) WORD_(bakeSeconds) WORD_(bakesUntil) WORD_(baking) \
 	WORD_(baseVersion) WORD_(before) WORD_(blocked) WORD_(body) WORD_(branch) WORD_(bytesIn) \
 	WORD_(bytesOut) WORD_(canary) WORD_(cancelRequested) WORD_(canceled) WORD_(cause) \
-	WORD_(changes) WORD_(checks) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) \
-	WORD_(command) WORD_(comment) WORD_(commit) WORD_(commitSource) WORD_(completed) \
-	WORD_(connectFailures) WORD_(connections) WORD_(container) WORD_(containerName) \
-	WORD_(containerPort) WORD_(content) WORD_(count) WORD_(counters) WORD_(counts) \
-	WORD_(createdAt) WORD_(createdBy) WORD_(current) WORD_(currentState) WORD_(cut) \
-	WORD_(datagramsIn) WORD_(datagramsOut) WORD_(deadline) WORD_(deadlineAt) WORD_(deleting) \
-	WORD_(depends) WORD_(deployment) WORD_(deploymentConfiguration) WORD_(deploymentId) \
-	WORD_(deploymentType) WORD_(deployments) WORD_(description) WORD_(desired) \
-	WORD_(desiredCount) WORD_(desiredStatus) WORD_(detail) WORD_(details) WORD_(differences) \
-	WORD_(digest) WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) \
-	WORD_(entityVersion) WORD_(environment) WORD_(environmentName) WORD_(environmentType) \
-	WORD_(environmentVersion) WORD_(environments) WORD_(error) WORD_(events) WORD_(evictions) \
-	WORD_(exitCode) WORD_(expected) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) \
-	WORD_(failures) WORD_(file) WORD_(files) WORD_(flow) WORD_(flowApplications) WORD_(flows) \
-	WORD_(follow) WORD_(found) WORD_(group) WORD_(groups) WORD_(head) WORD_(health) \
+	WORD_(changes) WORD_(clientToken) WORD_(cluster) WORD_(code) WORD_(columns) WORD_(command) \
+	WORD_(comment) WORD_(commit) WORD_(commitSource) WORD_(completed) WORD_(connectFailures) \
+	WORD_(connections) WORD_(container) WORD_(containerName) WORD_(containerPort) \
+	WORD_(content) WORD_(count) WORD_(counters) WORD_(counts) WORD_(createdAt) \
+	WORD_(createdBy) WORD_(current) WORD_(currentState) WORD_(cut) WORD_(datagramsIn) \
+	WORD_(datagramsOut) WORD_(deadline) WORD_(deadlineAt) WORD_(deleting) WORD_(depends) \
+	WORD_(deployment) WORD_(deploymentConfiguration) WORD_(deploymentId) WORD_(deploymentType) \
+	WORD_(deployments) WORD_(description) WORD_(desired) WORD_(desiredCount) \
+	WORD_(desiredStatus) WORD_(detail) WORD_(details) WORD_(differences) WORD_(digest) \
+	WORD_(domain) WORD_(drainTimeoutSeconds) WORD_(dueAt) WORD_(endedAt) WORD_(entityVersion) \
+	WORD_(environment) WORD_(environmentName) WORD_(environmentType) WORD_(environmentVersion) \
+	WORD_(environments) WORD_(error) WORD_(events) WORD_(evictions) WORD_(exitCode) \
+	WORD_(expected) WORD_(failed) WORD_(failedCount) WORD_(failedInstances) WORD_(failures) \
+	WORD_(file) WORD_(files) WORD_(flow) WORD_(flowApplications) WORD_(flows) WORD_(follow) \
+	WORD_(found) WORD_(group) WORD_(groups) WORD_(head) WORD_(health) \
 	TEXT_(health_repair, "health-repair") WORD_(healthy) WORD_(hidden) WORD_(id) \
 	WORD_(idleEnds) WORD_(ignored) TEXT_(in_progress, "in-progress") \
 	WORD_(inProgressDeployment) WORD_(inactive) WORD_(index) WORD_(input) WORD_(instance) \
@@ -148,22 +147,21 @@
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(traffic) WORD_(trigger) \
 	WORD_(truncated) WORD_(type) WORD_(unhealthy) WORD_(unreachable) \
 	WORD_(unreachableTimeoutSeconds) WORD_(updatedAt) WORD_(url) WORD_(user) WORD_(value) \
-	WORD_(verdict) WORD_(version) WORD_(versions) WORD_(votes) WORD_(warmUpSeconds) \
-	WORD_(warnings) WORD_(weight) WORD_(zones)
+	WORD_(version) WORD_(versions) WORD_(votes) WORD_(warmUpSeconds) WORD_(warnings) \
+	WORD_(weight) WORD_(zones)
 
 SHAPE_NAMES(NAMES);
 
 enum {
 	S_AccessDeniedException, S_AddApplicationRequest, S_AddRepositoryRequest, S_Application,
-	S_ApplicationAnalysisCheck, S_ApplicationApproval, S_ApplicationChange,
-	S_ApplicationConfigState, S_ApplicationDeployment, S_ApplicationDeploymentState,
-	S_ApplicationDifference, S_ApplicationFile, S_ApplicationLiveService,
-	S_ApplicationLiveState, S_ApplicationLiveTask, S_ApplicationLiveTaskSet,
-	S_ApplicationLogLine, S_ApplicationRepository, S_ApplicationStage,
-	S_ApplicationStageDetails, S_ApplicationStageState, S_ApproveApplicationStageRequest,
-	S_ApproveFlowNodeRequest, S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary,
-	S_CanaryProgress, S_CanaryStatus, S_CancelApplicationDeploymentRequest, S_CancelFlowRequest,
-	S_Counts, S_CreateEnvironmentRequest, S_CreateEnvironmentResponse, S_CreateKeyRequest,
+	S_ApplicationApproval, S_ApplicationChange, S_ApplicationConfigState,
+	S_ApplicationDeployment, S_ApplicationDeploymentState, S_ApplicationDifference,
+	S_ApplicationFile, S_ApplicationLiveService, S_ApplicationLiveState, S_ApplicationLiveTask,
+	S_ApplicationLiveTaskSet, S_ApplicationLogLine, S_ApplicationRepository, S_ApplicationStage,
+	S_ApplicationStageState, S_ApproveApplicationStageRequest, S_ApproveFlowNodeRequest,
+	S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary, S_CanaryProgress,
+	S_CanaryStatus, S_CancelApplicationDeploymentRequest, S_CancelFlowRequest, S_Counts,
+	S_CreateEnvironmentRequest, S_CreateEnvironmentResponse, S_CreateKeyRequest,
 	S_CreateKeyResponse, S_DeleteApplicationRequest, S_DeleteApplicationResponse,
 	S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse, S_DeleteKeyRequest,
 	S_DeleteKeyResponse, S_DeleteRepositoryRequest, S_DeleteRepositoryResponse, S_Deployment,
@@ -206,8 +204,8 @@ enum {
 	S_integer_from_0_to_1000, S_integer_from_0_to_100000, S_integer_from_0_to_1000000,
 	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
 	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
-	S_integer_from_1_to_315360000, S_list_of_Application, S_list_of_ApplicationAnalysisCheck,
-	S_list_of_ApplicationApproval, S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
+	S_integer_from_1_to_315360000, S_list_of_Application, S_list_of_ApplicationApproval,
+	S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
 	S_list_of_ApplicationDifference, S_list_of_ApplicationFile_to_64,
 	S_list_of_ApplicationLiveTask, S_list_of_ApplicationLiveTaskSet,
 	S_list_of_ApplicationLogLine, S_list_of_ApplicationStage, S_list_of_Attribute,
@@ -233,7 +231,6 @@ enum {
 	RANGE(M_AddApplicationRequest, 8),
 	RANGE(M_AddRepositoryRequest, 6),
 	RANGE(M_Application, 16),
-	RANGE(M_ApplicationAnalysisCheck, 3),
 	RANGE(M_ApplicationApproval, 4),
 	RANGE(M_ApplicationChange, 3),
 	RANGE(M_ApplicationDeployment, 24),
@@ -246,7 +243,6 @@ enum {
 	RANGE(M_ApplicationLogLine, 3),
 	RANGE(M_ApplicationRepository, 6),
 	RANGE(M_ApplicationStage, 11),
-	RANGE(M_ApplicationStageDetails, 6),
 	RANGE(M_ApproveApplicationStageRequest, 4),
 	RANGE(M_ApproveFlowNodeRequest, 4),
 	RANGE(M_Attribute, 2),
@@ -420,10 +416,6 @@ static const struct shape_member members[] = {
 	MEMBER(repository, ApplicationRepository, 0),
 	MEMBER(deployments, long, REQUIRED),
 	MEMBER(description, string, 0),
-	/* ApplicationAnalysisCheck */
-	MEMBER(name, string, REQUIRED),
-	MEMBER(reason, string, 0),
-	MEMBER(verdict, string, REQUIRED),
 	/* ApplicationApproval */
 	MEMBER(at, long, REQUIRED),
 	MEMBER(user, string, REQUIRED),
@@ -520,18 +512,11 @@ static const struct shape_member members[] = {
 	MEMBER(state, ApplicationStageState, REQUIRED),
 	MEMBER(hidden, boolean, 0),
 	MEMBER(reason, string, 0),
-	MEMBER(details, ApplicationStageDetails, 0),
+	MEMBER(details, document, 0),
 	MEMBER(endedAt, timestamp, 0),
 	MEMBER(startedAt, timestamp, 0),
 	MEMBER(deadlineAt, timestamp, 0),
 	MEMBER(description, string, 0),
-	/* ApplicationStageDetails */
-	MEMBER(flow, string, 0),
-	MEMBER(votes, list_of_ApplicationApproval, 0),
-	MEMBER(checks, list_of_ApplicationAnalysisCheck, 0),
-	MEMBER(digest, string, 0),
-	MEMBER(minimum, long, 0),
-	MEMBER(approvers, list_of_string, 0),
 	/* ApproveApplicationStageRequest */
 	MEMBER(id, string_from_1_to_64, REQUIRED),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
@@ -1374,7 +1359,6 @@ static const struct shape shapes[] = {
 	[S_AddApplicationRequest] = {STRUCTURE(AddApplicationRequest), .required = 2},
 	[S_AddRepositoryRequest] = {STRUCTURE(AddRepositoryRequest), .required = 1},
 	[S_Application] = {STRUCTURE(Application), .required = 5},
-	[S_ApplicationAnalysisCheck] = {STRUCTURE(ApplicationAnalysisCheck), .required = 2},
 	[S_ApplicationApproval] = {STRUCTURE(ApplicationApproval), .required = 3},
 	[S_ApplicationChange] = {STRUCTURE(ApplicationChange), .required = 1},
 	[S_ApplicationConfigState] = {ENUM(ApplicationConfigState)},
@@ -1389,7 +1373,6 @@ static const struct shape shapes[] = {
 	[S_ApplicationLogLine] = {STRUCTURE(ApplicationLogLine), .required = 2},
 	[S_ApplicationRepository] = {STRUCTURE(ApplicationRepository), .required = 2},
 	[S_ApplicationStage] = {STRUCTURE(ApplicationStage), .required = 3},
-	[S_ApplicationStageDetails] = {STRUCTURE(ApplicationStageDetails)},
 	[S_ApplicationStageState] = {ENUM(ApplicationStageState)},
 	[S_ApproveApplicationStageRequest] = {STRUCTURE(ApproveApplicationStageRequest), .required = 2},
 	[S_ApproveFlowNodeRequest] = {STRUCTURE(ApproveFlowNodeRequest), .required = 2},
@@ -1554,7 +1537,6 @@ static const struct shape shapes[] = {
 	[S_integer_from_1_to_2592000] = {.type = SHAPE_INTEGER, .limits = L_1_to_2592000},
 	[S_integer_from_1_to_315360000] = {.type = SHAPE_INTEGER, .limits = L_1_to_315360000},
 	[S_list_of_Application] = {.type = SHAPE_LIST, .element = S_Application},
-	[S_list_of_ApplicationAnalysisCheck] = {.type = SHAPE_LIST, .element = S_ApplicationAnalysisCheck},
 	[S_list_of_ApplicationApproval] = {.type = SHAPE_LIST, .element = S_ApplicationApproval},
 	[S_list_of_ApplicationChange] = {.type = SHAPE_LIST, .element = S_ApplicationChange},
 	[S_list_of_ApplicationDeployment] = {.type = SHAPE_LIST, .element = S_ApplicationDeployment},
