@@ -759,6 +759,24 @@ static void a_daemon_completes_when_it_is_proven(void **state)
 	assert_int_equal(reported(world, "agent", "steady"), 0);
 }
 
+/* Kubernetes rounds starts down to whole seconds and reports ends late: a task is proven later then. */
+static void a_start_in_whole_seconds_is_proven_later(void **state)
+{
+	struct world *world = *state;
+
+	define(world, "agent", "");
+	add_instance(world, 4096);
+	test_call(world->server, "CreateService",
+		"{'serviceName':'agent','taskDefinition':'agent','schedulingStrategy':'DAEMON'}");
+	settle(world);
+	wait_ms(world, 1000 - (unsigned)(runner_wall_ms(world->runner) % 1000));
+	assert_int_equal(strike_all(world, "agent", 'p', RUNS), 1);
+	wait_ms(world, SERVICE_READY_MS + 1900);
+	assert_string_equal(deployment_text(world, "agent", 0, "rolloutState"), "IN_PROGRESS");
+	wait_ms(world, 200);
+	assert_string_equal(deployment_text(world, "agent", 0, "rolloutState"), "COMPLETED");
+}
+
 /* Without a breaker: a service whose tasks crash again and again is not steady in between. */
 static void a_crash_loop_is_never_steady(void **state)
 {
@@ -1178,6 +1196,7 @@ int main(void)
 		TEST(the_breaker_rolls_back_to_what_runs),
 		TEST(going_back_counts_on_nothing_that_fails),
 		TEST(a_first_deployment_completes_when_it_is_proven),
+		TEST(a_start_in_whole_seconds_is_proven_later),
 		TEST(a_daemon_completes_when_it_is_proven),
 		TEST(a_crash_loop_is_never_steady),
 		TEST(a_first_version_that_crashes_completes_nothing),

@@ -101,9 +101,16 @@ static int64_t proof_ms(const struct service_work *work, const struct service_co
 									  : SERVICE_READY_MS;
 }
 
+/* Kubernetes reports starts in whole seconds, rounded down, and an end up to a second late. */
+static int64_t inexact_ms(const struct task_facts *task)
+{
+	return task->started_ms % 1000 == 0 ? 2000 : 0;
+}
+
 bool service_task_is_unproven(struct service_work *work, const struct task_facts *task)
 {
-	int64_t ready_ms = task->started_ms + proof_ms(work, part_of(work, task));
+	int64_t ready_ms =
+		task->started_ms + inexact_ms(task) + proof_ms(work, part_of(work, task));
 
 	if (task->checked || task->balance == TASK_BALANCE_HEALTHY || task->last < TASK_RUNNING ||
 		ready_ms <= work->now_ms)
