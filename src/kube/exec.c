@@ -184,10 +184,13 @@ static void drop_input(struct kube_exec *exec)
 	exec->input = -1;
 }
 
+/* The end of a terminal's input is a byte of the input: to close the channel would end the output, too. */
 static void end_input(struct kube_exec *exec)
 {
 	drop_input(exec);
-	if (exec->can_close_input)
+	if (exec->terminal)
+		send_channel(exec, CHANNEL_INPUT, SPAN("\x04"));
+	else if (exec->can_close_input)
 		send_channel(exec, CHANNEL_CLOSE, (struct span){"\0", 1});
 }
 

@@ -4,7 +4,8 @@
  * process; a thread of the exec's carries the bytes and applies flow control.
  *
  * The end of input. Before v5 (Kubernetes 1.30) the protocol cannot express it: closing `input`
- * then has no effect, and a command that reads until the end waits forever.
+ * then has no effect, and a command that reads until the end waits forever. A terminal gets the byte EOT
+ * (ctrl-d) with every version.
  * kube_exec_can_close_input() returns whether the protocol can.
  */
 #ifndef KUBE_EXEC_H

@@ -442,6 +442,40 @@ static void test_terminal(void **state)
 	end(&partner);
 }
 
+/* With v5, whose message for the end of the input ends the output of a terminal. */
+static void play_terminal_end(struct partner *partner)
+{
+	agree(partner);
+	expect(partner, 2, (struct span)TEXT("\0cat\n"));
+	expect(partner, 2, (struct span)TEXT("\0\x04"));
+	say_text(partner, 1, "the end");
+	say_text(partner, 3, "{\"status\":\"Success\"}");
+	say(partner, 8, -1, "", 0);
+}
+
+static void test_the_end_of_a_terminals_input(void **state)
+{
+	_buffer_ struct buffer output = {0};
+	struct kube_exec_request request = plain;
+	struct partner partner;
+	struct kube_exec *exec;
+	int descriptors[3], code = -1;
+
+	(void)state;
+	begin(&partner, play_terminal_end, NULL);
+	request.terminal = true;
+	exec = start(&partner, &request, descriptors);
+	assert_int_equal(write(descriptors[0], "cat\n", 4), 4);
+	assert_int_equal(shutdown(descriptors[0], SHUT_WR), 0);
+	read_all(descriptors[1], &output);
+	assert_int_equal(kube_exec_wait(exec, &code, NULL), 0);
+	assert_int_equal(code, 0);
+	assert_string_equal(output.data, "the end");
+	kube_exec_free(exec);
+	close_all(descriptors);
+	end(&partner);
+}
+
 enum { MUCH = 200, PIECE_BYTES = 50000 };
 
 static void play_much(struct partner *partner)
@@ -774,6 +808,7 @@ int main(void)
 		cmocka_unit_test(test_writing),
 		cmocka_unit_test(test_streams),
 		cmocka_unit_test(test_terminal),
+		cmocka_unit_test(test_the_end_of_a_terminals_input),
 		cmocka_unit_test(test_a_slow_reader),
 		cmocka_unit_test(test_a_reader_that_goes),
 		cmocka_unit_test(test_input_that_is_not_read),
