@@ -535,6 +535,58 @@ static void test_health_in_time(void **state)
 	assert_true(reported->again_ms == 0);
 }
 
+/* As kubelets since 1.27 write it: first that the containers have ended, then the phase. */
+static void test_the_phase_comes_after_the_end(void **state)
+{
+	static const struct {
+		struct row row;
+		int64_t after_ms; /* the last end */
+		bool must_end;
+	} table[] = {
+		{{"just ended", false, NULL, NULL, NULL,
+			 STATUS("Running", C("app", ENDED("7", "Error", "01", "02"))), NULL, NULL,
+			 NULL, false, NULL},
+			1000, false},
+		{{"two ended", false, APP "," SIDE, NULL, NULL,
+			 STATUS("Running",
+				 C("app", ENDED("0", "Completed", "01", "02")) "," C("side-1",
+					 ENDED("0", "Completed", "01", "01"))),
+			 NULL, NULL, NULL, false, NULL},
+			59999, false},
+		{{"the phase does not come", false, NULL, NULL, NULL,
+			 STATUS("Running", C("app", ENDED("7", "Error", "01", "02"))), NULL, NULL,
+			 NULL, false, NULL},
+			60000, true},
+		{{"it would be started again", false, RESTARTS, NULL, NULL,
+			 STATUS("Running", C("app", ENDED("1", "Error", "02", "02"))), NULL, NULL,
+			 NULL, false, NULL},
+			1000, true},
+		{{"asked to end", false, NULL, NULL,
+			 ",'slipway.dev/"
+			 "end':'{\\\"stop\\\":\\\"asked\\\",\\\"reason\\\":\\\"\\\"}'",
+			 STATUS("Running", C("app", ENDED("7", "Error", "01", "02"))), NULL, NULL,
+			 NULL, false, NULL},
+			1000, true},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(table); i++) {
+		_arena_ struct arena *arena = arena_new(0);
+		_kube_object_ const struct kube_object *object = NULL;
+		int64_t ended_ms = T0_MS + 2 * MINUTE;
+		const struct kubernetes_reported *reported =
+			report(arena, &table[i].row, ended_ms + table[i].after_ms, &object);
+
+		if (reported->task.phase != RUNTIME_STOPPING ||
+			reported->must_end != table[i].must_end)
+			fail_msg("%s: %s, must_end is %d", table[i].row.name,
+				phases[reported->task.phase], reported->must_end);
+		if (!reported->must_end && reported->again_ms != ended_ms + 60000)
+			fail_msg("%s: again at %lld", table[i].row.name,
+				(long long)reported->again_ms);
+	}
+}
+
 static void test_bindings(void **state)
 {
 	static const struct {
@@ -623,6 +675,7 @@ int main(void)
 		cmocka_unit_test(test_times),
 		cmocka_unit_test(test_reminders),
 		cmocka_unit_test(test_health_in_time),
+		cmocka_unit_test(test_the_phase_comes_after_the_end),
 		cmocka_unit_test(test_bindings),
 		cmocka_unit_test(test_not_ours),
 		cmocka_unit_test(test_size),

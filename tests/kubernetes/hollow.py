@@ -192,6 +192,7 @@ class Pod:
         self.deleting = self.ending = False
         # How often it changed, which change the API server has, and whether a worker is at it.
         self.changes = self.written = 0
+        self.end_written = False
         self.busy = False
 
     @property
@@ -235,6 +236,13 @@ class Pod:
             codes = [item.state["terminated"]["exitCode"] for item in self.containers]
             return "Failed" if any(codes) else "Succeeded"
         return "Running"
+
+    def status_before_its_end(self, status):
+        """Once, as kubelets since 1.27: all containers have ended, and the phase is not written yet."""
+        if self.reason or self.end_written or status["phase"] not in ("Succeeded", "Failed"):
+            return None
+        self.end_written = True
+        return {**status, "phase": "Running"}
 
     def condition(self, kind, true):
         value = "True" if true else "False"
@@ -426,6 +434,9 @@ class Kubelets:
             with self.lock:
                 number, ending = pod.changes, pod.ending
                 patch = {"metadata": {"uid": pod.uid}, "status": pod.status()}
+                earlier = None if ending else pod.status_before_its_end(patch["status"])
+            if earlier:
+                self.write(pod, {**patch, "status": earlier}, False)
             gone = self.write(pod, patch, ending)
             with self.lock:
                 pod.written = number

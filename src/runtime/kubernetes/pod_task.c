@@ -7,6 +7,7 @@
 #define EXIT_MAX 255
 #define OVERDUE_MS 10000  /* for containers that run: nodes may be slow */
 #define FORGOTTEN_MS 3000 /* when no container runs any more */
+#define WRITE_MS 60000 /* for a node to write the phase of a pod whose containers have all ended */
 
 struct reporting {
 	const struct kubernetes_pod *pod;
@@ -323,6 +324,37 @@ static bool all_started(const struct kubernetes_pod *pod)
 	return true;
 }
 
+static void report_again_at(struct reporting *reporting, int64_t at_ms)
+{
+	int64_t *again_ms = &reporting->reported->again_ms;
+
+	if (*again_ms == 0 || at_ms < *again_ms)
+		*again_ms = at_ms;
+}
+
+/* Kubelets since 1.27 write that all containers have ended before they write the phase. Deleting such a pod would
+ * remove its logs. */
+static bool ends_by_itself(struct reporting *reporting)
+{
+	const struct kubernetes_pod *pod = reporting->pod;
+	int64_t until_ms = 0;
+
+	if (!all_ended(pod))
+		return false;
+	for (size_t i = 0; i < pod->container_count; i++) {
+		const struct kubernetes_container *container = &pod->containers[i];
+
+		if (container->restarts)
+			return false;
+		if (container->ended && container->ended->finished_ms + WRITE_MS > until_ms)
+			until_ms = container->ended->finished_ms + WRITE_MS;
+	}
+	if (until_ms <= reporting->now_ms)
+		return false;
+	report_again_at(reporting, until_ms);
+	return true;
+}
+
 static enum runtime_phase phase_of(struct reporting *reporting)
 {
 	const struct kubernetes_pod *pod = reporting->pod;
@@ -336,7 +368,8 @@ static enum runtime_phase phase_of(struct reporting *reporting)
 		pod->group.length > 0)
 		return RUNTIME_STOPPED;
 	if (reporting->stop != RUNTIME_STOP_NONE || requested) {
-		reporting->reported->must_end = pod->ending_ms == 0;
+		reporting->reported->must_end =
+			pod->ending_ms == 0 && (requested || !ends_by_itself(reporting));
 		return RUNTIME_STOPPING;
 	}
 	return all_started(pod) ? RUNTIME_RUNNING : RUNTIME_PENDING;
@@ -363,8 +396,7 @@ static enum runtime_health health_of(struct reporting *reporting,
 	patience = container->running_ms + patience * SECOND_MS;
 	if (reporting->now_ms >= patience)
 		return RUNTIME_UNHEALTHY;
-	if (reporting->reported->again_ms == 0 || patience < reporting->reported->again_ms)
-		reporting->reported->again_ms = patience;
+	report_again_at(reporting, patience);
 	return RUNTIME_HEALTH_UNKNOWN;
 }
 
