@@ -50,6 +50,7 @@ struct reading {
 	struct scan_result *result;
 	struct span text;        /* of the application file; data NULL: there is none */
 	struct field_list named; /* struct span: other files, as the application names them */
+	size_t required;         /* the first ones; the others are there for its commands */
 	size_t first;            /* of them among the files of all applications */
 };
 
@@ -151,6 +152,61 @@ static struct span find_name(const struct reading *reading)
 	return name.data ? name : SPAN("");
 }
 
+static bool has_commands(const struct application *application)
+{
+	const struct stage *stages = application_stages(application);
+
+	for (size_t i = 0; i < application->stages.count; i++) {
+		if (stages[i].kind == STAGE_SCRIPT_RUN || stages[i].options.commands.count > 0)
+			return true;
+	}
+	return false;
+}
+
+static bool is_named(const struct reading *reading, struct span name)
+{
+	const struct span *named = reading->named.items;
+
+	for (size_t i = 0; i < reading->named.count; i++) {
+		if (span_equal(named[i], name))
+			return true;
+	}
+	return span_equal(reading->result->file, name);
+}
+
+/* Everything below the folder of an application that runs commands: they may use it. */
+static int add_folder(const struct repository *repository, struct span commit,
+	struct reading *reading, struct err *err)
+{
+	struct span folder = reading->place->folder;
+	size_t skipped = folder.length > 0 ? folder.length + 1 : 0;
+	const struct git_file *files;
+	struct field_list list;
+	int r;
+
+	if (!reading->result->application || !has_commands(reading->result->application))
+		return 0;
+	r = repository_list(repository, commit, folder, reading->arena, &list, err);
+	if (r < 0)
+		return r;
+	files = list.items;
+	for (size_t i = 0; i < list.count; i++) {
+		struct span name = {files[i].path.data + skipped, files[i].path.length - skipped};
+
+		if (files[i].kind != GIT_FILE || is_named(reading, name))
+			continue;
+		if (reading->named.count + 1 >= BUNDLE_FILES_MAX) {
+			set_problem(reading, ORIGIN_INVALID_CONFIG,
+				"folder \"%.*s\" has more than %d files, which the application's "
+				"commands would get",
+				SPAN_ARGS(folder), BUNDLE_FILES_MAX);
+			return 0;
+		}
+		*(struct span *)fields_append(reading->arena, &reading->named, sizeof(name)) = name;
+	}
+	return 0;
+}
+
 static void load_application(struct reading *reading)
 {
 	struct application *application;
@@ -167,6 +223,7 @@ static void load_application(struct reading *reading)
 	reading->result->application = application;
 	reading->result->name = application->name;
 	bundle_list_paths(application, reading->arena, &reading->named);
+	reading->required = reading->named.count;
 	if (reading->named.count + 1 > BUNDLE_FILES_MAX) {
 		set_problem(reading, ORIGIN_INVALID_CONFIG,
 			"the application names more than %d files", BUNDLE_FILES_MAX - 1);
@@ -201,7 +258,7 @@ static void load_bundle(struct reading *reading, const struct span *paths,
 	for (size_t i = 0; i < reading->named.count; i++) {
 		if (read[i].content.data)
 			add_file(reading, files, named[i], paths[i], read[i].content);
-		else
+		else if (i < reading->required)
 			set_problem(reading, ORIGIN_INVALID_CONFIG, "%.*s",
 				SPAN_ARGS(read[i].problem));
 	}
@@ -234,8 +291,10 @@ static int read_application_files(const struct repository *repository, struct sp
 		r = repository_read_each(repository, commit, paths, count, arena, read, err);
 	for (size_t i = 0; i < count && r >= 0; i++) {
 		r = read_application_file(repository, commit, &readings[i], &read[i], err);
-		if (r >= 0)
-			load_application(&readings[i]);
+		if (r < 0)
+			break;
+		load_application(&readings[i]);
+		r = add_folder(repository, commit, &readings[i], err);
 	}
 	return r < 0 ? r : 0;
 }

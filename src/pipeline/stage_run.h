@@ -80,6 +80,9 @@ int stage_take_own_sample(struct deployment_pass *pass, const struct analysis_ch
 void stage_end_jobs(struct deployment_pass *pass);
 /* Jobs of a stage: scripts, samples of an analysis. */
 struct span stage_job_key(const struct deployment_pass *pass, struct span stage, size_t number);
+/* The files that commands get: those of the application's folder, not of others that it names ("../shared/task.yaml"). */
+int stage_copy_files(const struct deployment_pass *pass, struct arena *arena,
+	struct json **ret_files, struct err *err);
 const char *const *stage_environment(const struct deployment_pass *pass, bool is_rollback,
 	const struct field_list *variables, struct arena *arena);
 /* The stage as it stands in the application file; NULL: the planner made it. */

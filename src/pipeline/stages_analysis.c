@@ -286,7 +286,7 @@ static int set_command(const struct deployment_pass *pass, const struct analysis
 	struct sample_job *job, struct err *err)
 {
 	struct json *files;
-	int r = json_parse(json_to_text(pass->source.files, job->arena), job->arena, &files, err);
+	int r = stage_copy_files(pass, job->arena, &files, err);
 
 	job->files = files;
 	job->command = (struct command_check){.script = own_text(job->arena, check->run),

@@ -100,6 +100,24 @@ struct command {
 	bool is_rollback, rerun;
 };
 
+int stage_copy_files(const struct deployment_pass *pass, struct arena *arena,
+	struct json **ret_files, struct err *err)
+{
+	struct json *files = json_new_object(arena), *all;
+	int r = json_parse(json_to_text(pass->source.files, arena), arena, &all, err);
+
+	for (size_t i = 0; r >= 0 && i < all->object.count; i++) {
+		const struct json_member *member = &all->object.members[i];
+
+		if (!span_starts_with(member->name, SPAN("../")))
+			json_set(arena, files,
+				arena_copy(arena, member->name.data, member->name.length),
+				member->value);
+	}
+	*ret_files = files;
+	return r;
+}
+
 static int begin_job(struct deployment_pass *pass, const struct command *command, struct err *err)
 {
 	struct command_job *job = memory_allocate(sizeof(*job));
@@ -108,7 +126,7 @@ static int begin_job(struct deployment_pass *pass, const struct command *command
 
 	job->arena = arena_new(0);
 	job->children = pass->config->children;
-	r = json_parse(json_to_text(pass->source.files, job->arena), job->arena, &files, err);
+	r = stage_copy_files(pass, job->arena, &files, err);
 	if (r < 0) {
 		free_command(job);
 		return r;

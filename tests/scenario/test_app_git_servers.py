@@ -58,6 +58,29 @@ def test_a_sync_that_a_kill_interrupts(start_slipway, tmp_path):
     assert apps.wait("web", commit)["number"] == 1
 
 
+def test_scripts_have_the_files_of_their_folder(start_slipway, tmp_path):
+    server = start_slipway(*ARGUMENTS, "--repositories", str(tmp_path), "--pipeline-scripts")
+    apps, repository = Applications(server), Repository(tmp_path / "one")
+    repository.put("web/scripts/say.sh", "#!/bin/sh\necho the script is from $SR_TRIGGERED_COMMIT_HASH")
+    repository.put("web/image.png", "not text")
+    with open(f"{repository.clone}/web/image.png", "wb") as image:
+        image.write(b"\xff\x00")
+    repository.put("other/secret", "x")
+    repository.application("web", "web", {"pipeline": {"stages": [{
+        "name": "SCRIPT_RUN", "with": {"run": "./scripts/say.sh && ls"}}]}})
+    commit = repository.push()
+    apps.add("web", "--repo", repository.url, "--path", "web")
+    apps.wait("web", commit)
+    log = apps.run("deployment", "logs", "web").stdout
+    assert f"the script is from {commit}" in log and "image.png" not in log
+    repository.put("web/scripts/say.sh", "#!/bin/sh\nexit 3")
+    apps.wait("web", repository.push(), "FAILURE")
+    for number in range(64):
+        repository.put(f"web/many/{number}", "x")
+    repository.push()
+    assert 'folder "web" has more than 64 files' in apps.wait_state("web", "INVALID_CONFIG")["problem"]
+
+
 def test_two_servers(start_slipway, postgres_url, tmp_path):
     arguments = [*ARGUMENTS, "--repositories", str(tmp_path), "--store", postgres_url]
     repository = Repository(tmp_path / "one")
