@@ -1,5 +1,6 @@
 /* The journal of a deployment's calls, and sending them; see pass.h. */
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "pipeline/pass.h"
 
 /* ---- reading the journal ---- */
@@ -43,6 +44,41 @@ const struct journalled_call *calls_find_done(const struct deployment_pass *pass
 	return NULL;
 }
 
+bool calls_was_sent(const struct deployment_pass *pass, const char *operation, struct span role)
+{
+	const struct journalled_call *calls = pass->calls.items;
+
+	for (size_t i = 0; i < pass->calls.count; i++) {
+		const struct journal_record *record = &calls[i].record;
+
+		if (record->result != JOURNAL_REFUSED && span_is(record->operation, operation) &&
+			span_equal(record->role, role))
+			return true;
+	}
+	return false;
+}
+
+static bool is_unanswered(const struct journal_record *record)
+{
+	return (record->result == JOURNAL_SENT || record->result == JOURNAL_UNKNOWN) &&
+	       record->answer.length == 0;
+}
+
+struct journalled_call *calls_find_unanswered(const struct deployment_pass *pass,
+	const char *operation, struct span role)
+{
+	struct journalled_call *calls = pass->calls.items;
+
+	for (size_t i = pass->calls.count; i > 0; i--) {
+		const struct journal_record *record = &calls[i - 1].record;
+
+		if (is_unanswered(record) && span_is(record->operation, operation) &&
+			(role.length == 0 || span_equal(record->role, role)))
+			return &calls[i - 1];
+	}
+	return NULL;
+}
+
 /* The record of the same call without a result: it may have been sent. */
 static struct journalled_call *find_unsettled(const struct deployment_pass *pass,
 	const struct pending_call *call)
@@ -52,8 +88,7 @@ static struct journalled_call *find_unsettled(const struct deployment_pass *pass
 	for (size_t i = pass->calls.count; i > 0; i--) {
 		const struct journal_record *record = &calls[i - 1].record;
 
-		if ((record->result == JOURNAL_SENT || record->result == JOURNAL_UNKNOWN) &&
-			record->answer.length == 0 && span_is(record->operation, call->operation) &&
+		if (is_unanswered(record) && span_is(record->operation, call->operation) &&
 			span_equal(record->role, call->role) &&
 			span_equal(record->target, call->target))
 			return &calls[i - 1];
@@ -142,6 +177,17 @@ static bool is_done_error(const struct pending_call *call, struct span type)
 	return false;
 }
 
+/* Another operation on the instance is under way, maybe that of an earlier attempt. */
+static bool is_duplicate(const struct outcall_result *result)
+{
+	return span_is(result->error_type, "DuplicateRequest");
+}
+
+bool calls_must_be_repeated(const struct outcall_result *result)
+{
+	return result->outcome == OUTCALL_UNKNOWN || result->is_unavailable || is_duplicate(result);
+}
+
 static void set_result(struct sending *sending)
 {
 	struct journal_record *record = &sending->entry->record;
@@ -159,7 +205,9 @@ static void set_result(struct sending *sending)
 		if (sending->call->is_operation && record->answer.length > 0)
 			record->result = JOURNAL_SENT;
 		break;
-	case OUTCALL_REFUSED: record->result = JOURNAL_REFUSED; break;
+	case OUTCALL_REFUSED:
+		record->result = calls_must_be_repeated(result) ? JOURNAL_UNKNOWN : JOURNAL_REFUSED;
+		break;
 	case OUTCALL_UNKNOWN: record->result = JOURNAL_UNKNOWN; break;
 	}
 }
@@ -174,9 +222,9 @@ static int put_outcome(struct store_transaction *transaction, void *context, str
 		arena_format(arena, "%.*s%s%.*s%s%.*s: %s%s%.*s", SPAN_ARGS(record->operation),
 			record->role.length > 0 ? " " : "", SPAN_ARGS(record->role),
 			record->target.length > 0 ? " " : "", SPAN_ARGS(record->target),
-			record->result == JOURNAL_REFUSED   ? "refused"
-			: record->result == JOURNAL_UNKNOWN ? "no answer"
-							    : "done",
+			sending->result->outcome == OUTCALL_REFUSED   ? "refused"
+			: sending->result->outcome == OUTCALL_UNKNOWN ? "no answer"
+								      : "done",
 			record->reason.length > 0 ? ", " : "", SPAN_ARGS(record->reason));
 
 	return r < 0 ? r
@@ -189,7 +237,9 @@ static int put_outcome(struct store_transaction *transaction, void *context, str
 static struct journalled_call *make_entry(struct deployment_pass *pass, struct span stage,
 	struct pending_call *call)
 {
-	struct journalled_call *entry = find_unsettled(pass, call);
+	struct journalled_call *entry = SEEDED_BUG(pass->config->bug == PIPELINE_BUG_NEW_TOKEN)
+						? NULL
+						: find_unsettled(pass, call);
 	struct span id = pass->deployment.facts.id;
 	char token[JOURNAL_TOKEN_SIZE];
 
@@ -214,6 +264,7 @@ static struct journalled_call *make_entry(struct deployment_pass *pass, struct s
 	}
 	entry->record.result = JOURNAL_SENT;
 	entry->record.result_ms = 0;
+	call->first_ms = entry->record.intent_ms;
 	return entry;
 }
 
@@ -233,7 +284,7 @@ int calls_send(struct deployment_pass *pass, struct span stage, struct pending_c
 			sending.entry->record.token);
 	outcall.service = call->service;
 	r = outcall_prepare(&outcall, err);
-	if (r >= 0)
+	if (r >= 0 && !SEEDED_BUG(pass->config->bug == PIPELINE_BUG_NO_INTENT))
 		r = claims_write(pass->claims, &pass->claim, records.put_intent, &sending, NULL,
 			err);
 	if (r >= 0)
@@ -251,6 +302,7 @@ static int put_settled(struct store_transaction *transaction, void *context, str
 
 int calls_settle(struct deployment_pass *pass, struct journalled_call *call, struct err *err)
 {
-	call->record.result_ms = pass->now_ms;
+	/* Not that of the pass: what was read since may have taken long. */
+	call->record.result_ms = runner_wall_ms(pass->runner);
 	return claims_write(pass->claims, &pass->claim, put_settled, call, NULL, err);
 }

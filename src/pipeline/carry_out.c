@@ -3,18 +3,14 @@
  * service is in one table, `variants`.
  */
 #include "base/memory.h"
-#include "delivery/backoff.h"
+#include "base/seeded_bug.h"
 #include "pipeline/pass.h"
 #include "pipeline/share.h"
 
-#define TAG_APPLICATION "slipway:application"
-#define TAG_DEPLOYMENT "slipway:deployment"
-#define TAG_STAGE "slipway:stage" /* of a definition that belongs to one stage */
 #define LOST_DEFINITIONS_MAX 20
-#define RETRIES_MAX 5 /* of a call that the endpoint refused because it is busy */
+#define PAUSE_LEAST_MS 1000 /* before a call is sent again that had no answer */
+#define PAUSE_MOST_MS 30000
 #define WHOLE 100
-
-static const struct backoff backoff = {.first_ms = 500, .most_ms = 30000};
 
 static const char *const role_names[] = {
 	[SET_OLD] = "old",
@@ -48,7 +44,7 @@ static void add_tag(struct arena *arena, struct json *tags, const char *key, str
 }
 
 /* The tags of a definition file, and those by which slipway knows its own objects. */
-static void set_tags(const struct deployment_pass *pass, struct json *request,
+static struct json *set_tags(const struct deployment_pass *pass, struct json *request,
 	const struct json *configured)
 {
 	struct json *tags = json_new_array(pass->arena);
@@ -58,6 +54,7 @@ static void set_tags(const struct deployment_pass *pass, struct json *request,
 	add_tag(pass->arena, tags, TAG_APPLICATION, application_facts(pass->application)->name);
 	add_tag(pass->arena, tags, TAG_DEPLOYMENT, pass->deployment.facts.id);
 	json_set(pass->arena, request, "tags", tags);
+	return tags;
 }
 
 static struct json *for_service(const struct carrying *carrying, struct span service)
@@ -129,16 +126,14 @@ static void set_traffic(const struct carrying *carrying, enum set_role role, str
 
 /* ---- sending ---- */
 
-static int64_t count_refused(const struct deployment_pass *pass, const struct pending_call *call)
+/* A wait that grows with the time since the call was sent first, on every server alike. */
+static int64_t pause_ms(const struct deployment_pass *pass, const struct pending_call *call)
 {
-	const struct journalled_call *calls = pass->calls.items;
-	int64_t count = 0;
+	int64_t age_ms = pass->now_ms - call->first_ms;
 
-	for (size_t i = 0; i < pass->calls.count; i++)
-		count += calls[i].record.result == JOURNAL_REFUSED &&
-			 span_is(calls[i].record.operation, call->operation) &&
-			 span_equal(calls[i].record.target, call->target);
-	return count;
+	return age_ms < PAUSE_LEAST_MS  ? PAUSE_LEAST_MS
+	       : age_ms > PAUSE_MOST_MS ? PAUSE_MOST_MS
+					: age_ms;
 }
 
 /* FAILED: *carrying->reason. */
@@ -146,7 +141,6 @@ static int send(struct carrying *carrying, struct pending_call *call, enum carri
 {
 	struct deployment_pass *pass = carrying->pass;
 	struct outcall_result result;
-	int64_t refused;
 	int r = calls_send(pass, carrying->stage, call, &result, carrying->err);
 
 	if (r < 0)
@@ -155,9 +149,8 @@ static int send(struct carrying *carrying, struct pending_call *call, enum carri
 	pass_again_at(pass, pass->now_ms);
 	if (result.outcome == OUTCALL_DONE)
 		return 0;
-	refused = count_refused(pass, call);
-	if (result.outcome == OUTCALL_UNKNOWN || (result.is_unavailable && refused < RETRIES_MAX)) {
-		pass->again_ms = pass->now_ms + backoff_ms(backoff, refused + 1);
+	if (calls_must_be_repeated(&result)) {
+		pass->again_ms = pass->now_ms + pause_ms(pass, call);
 		return 0;
 	}
 	*ret_carried = CARRIED_FAILED;
@@ -221,7 +214,7 @@ static int create_task_set(struct carrying *carrying, const struct next_call *ne
 	json_set(arena, scale, "value", json_new_double(arena, (double)next->number));
 	json_set_string(arena, scale, "unit", SPAN("PERCENT"));
 	json_set(arena, request, "scale", scale);
-	set_tags(carrying->pass, request, NULL);
+	add_tag(arena, set_tags(carrying->pass, request, NULL), TAG_ROLE, call.role);
 	return send(carrying, &call, ret_carried);
 }
 
@@ -532,7 +525,7 @@ static int deregister_instance(struct carrying *carrying, const struct next_call
 	struct pending_call call = about_instance(carrying, next, "DeregisterInstance");
 
 	call.done_errors = gone;
-	if (task->attributes)
+	if (task && task->attributes)
 		call.attributes = json_to_text(task->attributes, carrying->pass->arena);
 	return send(carrying, &call, ret_carried);
 }
@@ -566,6 +559,8 @@ static const struct json *weigh(struct carrying *carrying, const struct json *ac
 			json_append(arena, groups, copy);
 		}
 		config_copy = json_copy_object(arena, config);
+		if (SEEDED_BUG(carrying->pass->config->bug == PIPELINE_BUG_LOSE_STICKINESS))
+			json_unset(config_copy, "TargetGroupStickinessConfig");
 		json_set(arena, config_copy, "TargetGroups", groups);
 		action_copy = json_copy_object(arena, action);
 		json_set(arena, action_copy, "ForwardConfig", config_copy);
@@ -594,6 +589,8 @@ static int set_weights(struct carrying *carrying, const struct next_call *next,
 
 		if (rule->weight == next->number)
 			continue;
+		if (SEEDED_BUG(carrying->pass->config->bug == PIPELINE_BUG_ONE_RULE) && i > 0)
+			break;
 		json_set_string(arena, call.request, rule->is_default ? "ListenerArn" : "RuleArn",
 			rule->arn);
 		json_set(arena, call.request, rule->is_default ? "DefaultActions" : "Actions",
@@ -703,6 +700,7 @@ static int register_definition(struct carrying *carrying, const struct task_file
 {
 	struct deployment_pass *pass = carrying->pass;
 	struct journalled_call *calls = pass->calls.items;
+	struct json *tags;
 	struct pending_call call = {.service = ECS,
 		.operation = "RegisterTaskDefinition",
 		.role = role,
@@ -715,6 +713,9 @@ static int register_definition(struct carrying *carrying, const struct task_file
 		const struct journal_record *record = &calls[i].record;
 		int r;
 
+		if (SEEDED_BUG(pass->config->bug == PIPELINE_BUG_REGISTER_AGAIN))
+			break;
+
 		if (!span_is(record->operation, call.operation) ||
 			!span_equal(record->role, role) ||
 			(record->result != JOURNAL_SENT && record->result != JOURNAL_UNKNOWN))
@@ -726,15 +727,9 @@ static int register_definition(struct carrying *carrying, const struct task_file
 		}
 	}
 	call.request = json_copy_object(pass->arena, task->request);
-	set_tags(pass, call.request, json_get(task->request, "tags"));
-	if (role.length > 0) {
-		struct json *tags = json_new_array(pass->arena);
-
-		JSON_EACH_ITEM (json_get(call.request, "tags"), tag)
-			json_append(pass->arena, tags, tag);
+	tags = set_tags(pass, call.request, json_get(task->request, "tags"));
+	if (role.length > 0)
 		add_tag(pass->arena, tags, TAG_STAGE, role);
-		json_set(pass->arena, call.request, "tags", tags);
-	}
 	return send(carrying, &call, ret_carried);
 }
 

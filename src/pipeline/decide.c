@@ -5,6 +5,7 @@
 #include "pipeline/decide.h"
 
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "pipeline/share.h"
 
 #define WHOLE 100
@@ -107,6 +108,11 @@ static const struct snapshot_set *find_set(const struct deciding *deciding, enum
 	return NULL;
 }
 
+static bool has_bug(const struct deciding *deciding, enum pipeline_bug bug)
+{
+	return deciding->delivery->bug == bug;
+}
+
 static int64_t count_healthy(const struct snapshot_set *set)
 {
 	int64_t count = 0;
@@ -146,6 +152,16 @@ static bool have_operations_ended(struct deciding *deciding)
 	return true;
 }
 
+/* Goal: the name leads to no task that is gone. ECS does not remove what it has not registered. */
+static bool have_strays_gone(struct deciding *deciding)
+{
+	const struct snapshot *snapshot = deciding->snapshot;
+
+	for (size_t i = 0; i < snapshot->stray_count; i++)
+		call(deciding, CALL_DEREGISTER_INSTANCE, SET_CANARY, snapshot->strays[i], 0);
+	return snapshot->stray_count == 0;
+}
+
 /* Goal: at least `wanted` healthy tasks of the set are registered. */
 static bool is_registered(struct deciding *deciding, const struct snapshot_set *set, int64_t wanted)
 {
@@ -175,6 +191,8 @@ static bool is_deregistered(struct deciding *deciding, const struct snapshot_set
 	for (size_t i = 0; i < set->task_count; i++) {
 		const struct snapshot_task *task = &set->tasks[i];
 
+		if (!task->is_registered && task->may_be_registered && wanted <= 0)
+			met = call(deciding, CALL_DEREGISTER_INSTANCE, set->role, task->id, 0);
 		if (!task->is_registered || (task->is_healthy ? wanted-- > 0 : keeps_starting))
 			continue;
 		met = call(deciding, CALL_DEREGISTER_INSTANCE, set->role, task->id, 0);
@@ -197,7 +215,8 @@ static bool are_forgotten(struct deciding *deciding, const struct snapshot_set *
 				is_remembered(deciding, &set->tasks[j], &until);
 		}
 	}
-	return until == 0 || wait_until(deciding, until, "DNS records of removed tasks expire");
+	return until == 0 || SEEDED_BUG(has_bug(deciding, PIPELINE_BUG_FORGET_TTL)) ||
+	       wait_until(deciding, until, "DNS records of removed tasks expire");
 }
 
 /* True for sets that take part in a change of shares. A new primary that is still starting keeps what ECS registered,
@@ -223,11 +242,11 @@ static bool route_names(struct deciding *deciding, enum set_role primary, int64_
 
 	if (share.primary + share.canary == 0 && snapshot->desired > 0)
 		return wait_until(deciding, 0, "no task is healthy");
-	if (!have_operations_ended(deciding))
+	if (!have_operations_ended(deciding) || !have_strays_gone(deciding))
 		return false;
 	met = is_registered(deciding, primary_set, share.primary) && met;
 	met = is_registered(deciding, canary, share.canary) && met;
-	if (!met)
+	if (!met && !SEEDED_BUG(has_bug(deciding, PIPELINE_BUG_DEREGISTER_FIRST)))
 		return false;
 	for (size_t i = 0; i < snapshot->set_count; i++) {
 		const struct snapshot_set *set = &snapshot->sets[i];
@@ -264,6 +283,8 @@ static bool route_weights(struct deciding *deciding, enum set_role primary, int6
 	}
 	if (snapshot->canary_weight == percent)
 		return true;
+	if (SEEDED_BUG(has_bug(deciding, PIPELINE_BUG_EMPTY_GROUP)))
+		return call(deciding, CALL_SET_WEIGHTS, SET_CANARY, SPAN(""), percent);
 	if (percent > 0 && snapshot->canary_targets == 0)
 		return wait_until(deciding, 0, "the canary target group has no healthy target");
 	if (percent < WHOLE && snapshot->primary_targets == 0)
@@ -319,6 +340,9 @@ static bool is_running(struct deciding *deciding, enum set_role role, int64_t sc
 		return deciding->snapshot->now_ms >= set->settled_ms ||
 		       wait_until(deciding, set->settled_ms,
 			       "the tasks of the %s have just started", role_names[role]);
+	if (deciding->is_rollback)
+		return wait_until(deciding, 0, "the %s is not steady: %d of %d tasks are healthy",
+			role_names[role], (int)count_healthy(set), (int)set->desired);
 	failed_max = set->desired / 2 > FAILED_TASKS_MIN ? set->desired / 2 : FAILED_TASKS_MIN;
 	if (set->failed >= failed_max)
 		return fail(deciding, "%d tasks of the %s stopped before they were healthy",
@@ -331,6 +355,8 @@ static bool is_primary(struct deciding *deciding, enum set_role role)
 {
 	const struct snapshot_set *set = find_set(deciding, role);
 
+	if (SEEDED_BUG(has_bug(deciding, PIPELINE_BUG_KEEP_PRIMARY)))
+		return true;
 	if (!set || set->is_primary || !variants[deciding->delivery->variant].has_two_primaries)
 		return true;
 	return call(deciding, CALL_MAKE_PRIMARY, role, set->arn, 0);
@@ -428,6 +454,12 @@ static bool roll_back(struct deciding *deciding)
 	deciding->is_rollback = true;
 	if (deciding->delivery->is_first)
 		return is_gone(deciding, SET_CANARY) && is_gone(deciding, SET_NEW);
+	if (SEEDED_BUG(has_bug(deciding, PIPELINE_BUG_LEAVE_CANARY)))
+		return is_running(deciding, SET_OLD, WHOLE) && is_routed(deciding, SET_OLD, 0) &&
+		       is_primary(deciding, SET_OLD) && is_gone(deciding, SET_NEW);
+	if (SEEDED_BUG(has_bug(deciding, PIPELINE_BUG_ROLLBACK_FIRST)) &&
+		(!is_gone(deciding, SET_CANARY) || !is_gone(deciding, SET_NEW)))
+		return false;
 	return has_desired_count(deciding) && is_running(deciding, SET_OLD, WHOLE) &&
 	       is_routed(deciding, SET_OLD, 0) && is_primary(deciding, SET_OLD) &&
 	       is_gone(deciding, SET_CANARY) && is_gone(deciding, SET_NEW);

@@ -12,6 +12,7 @@
 #define PIPELINE_DECIDE_H
 
 #include "pipeline/application.h"
+#include "pipeline/bug.h"
 #include "pipeline/snapshot.h"
 
 enum call_kind {
@@ -47,6 +48,7 @@ struct delivery {
 	bool is_first;          /* there was no primary */
 	bool recreate;          /* ECS_SYNC stops the old tasks first */
 	int64_t desired_count;  /* to restore after that */
+	enum pipeline_bug bug;  /* a deliberate one, of simulations */
 };
 
 enum decision_kind {

@@ -349,7 +349,8 @@ static struct snapshot take_snapshot(struct sim *sim)
 				*(struct snapshot_task *)fields_append(sim->arena, &tasks,
 					sizeof(struct snapshot_task)) = (struct snapshot_task){
 					span_of(task->id), task->is_healthy, task->is_registered,
-					task->operation != NO_OPERATION, task->deregistered_ms};
+					task->operation != NO_OPERATION, task->deregistered_ms,
+					false};
 		}
 		set = fields_append(sim->arena, &sets, sizeof(*set));
 		*set = (struct snapshot_set){.role = from->role,

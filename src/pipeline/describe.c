@@ -1,11 +1,13 @@
 /* See the header. */
 #include "pipeline/describe.h"
 
+#include <stdio.h>
+
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 
 #define DESCRIBE_TASKS_MAX 100
 #define LOAD_BALANCERS_MAX 16
-#define TAG_APPLICATION "slipway:application"
 
 /* ---- requests ---- */
 
@@ -25,6 +27,25 @@ static struct json *in_cluster(const struct deployment_pass *pass)
 	return request;
 }
 
+/* An answer that leaves something out without saying that it does not exist is no answer. */
+static int check_failures(struct deployment_pass *pass, const char *operation,
+	const struct json *answer, struct err *err)
+{
+	if (SEEDED_BUG(pass->config->bug == PIPELINE_BUG_PARTIAL_IS_ALL))
+		return 0;
+	JSON_EACH_ITEM (json_get(answer, "failures"), failure) {
+		struct span reason = json_get_text(failure, "reason");
+
+		if (reason.data && span_is(reason, "MISSING"))
+			continue;
+		pass->failure = (struct aws_call_failure){.status = 500, .type = "PartialAnswer"};
+		snprintf(pass->failure.message, sizeof(pass->failure.message), "%s: %.*s: %.*s",
+			operation, SPAN_ARGS(json_get_text(failure, "arn")), SPAN_ARGS(reason));
+		return err_set(err, -EREMOTEIO, "%s", pass->failure.message);
+	}
+	return 0;
+}
+
 int describe_service(struct deployment_pass *pass, struct span name,
 	const struct json **ret_service, struct err *err)
 {
@@ -35,6 +56,8 @@ int describe_service(struct deployment_pass *pass, struct span name,
 	json_set(pass->arena, request, "services", one_text(pass->arena, name));
 	json_set(pass->arena, request, "include", one_text(pass->arena, SPAN("TAGS")));
 	r = pass_read(pass, ECS, "DescribeServices", request, &answer, err);
+	if (r >= 0)
+		r = check_failures(pass, "DescribeServices", answer, err);
 	if (r < 0)
 		return r;
 	service = json_item(json_get(answer, "services"), 0);
@@ -51,6 +74,8 @@ int describe_sets(struct deployment_pass *pass, const struct json **ret_sets, st
 	json_set_string(pass->arena, request, "service", pass->bundle.service.name);
 	json_set(pass->arena, request, "include", one_text(pass->arena, SPAN("TAGS")));
 	r = pass_read(pass, ECS, "DescribeTaskSets", request, &answer, err);
+	if (r >= 0)
+		r = check_failures(pass, "DescribeTaskSets", answer, err);
 	*ret_sets = json_get(answer, "taskSets");
 	return r;
 }
@@ -74,6 +99,8 @@ int describe_tasks(struct deployment_pass *pass, struct span service, const char
 		request = in_cluster(pass);
 		json_set(pass->arena, request, "tasks", part);
 		r = pass_read(pass, ECS, "DescribeTasks", request, &answer, err);
+		if (r >= 0)
+			r = check_failures(pass, "DescribeTasks", answer, err);
 		JSON_EACH_ITEM (json_get(answer, "tasks"), task)
 			json_append(pass->arena, tasks, task);
 	}
@@ -165,6 +192,10 @@ static bool is_pair(const struct deployment_pass *pass, const struct json *group
 	int64_t weights[2] = {0}, sum;
 	bool found[2] = {false};
 
+	if (SEEDED_BUG(pass->config->bug == PIPELINE_BUG_OTHER_RULES)) {
+		*ret_weight = -1;
+		return json_array_count(groups) > 0;
+	}
 	if (json_array_count(groups) != LENGTH(found))
 		return false;
 	JSON_EACH_ITEM (groups, group) {
@@ -300,14 +331,19 @@ struct span describe_task_id(const struct json *task)
 	return id;
 }
 
-bool describe_is_ours(const struct deployment_pass *pass, const struct json *object)
+struct span describe_tag(const struct json *object, const char *key)
 {
 	JSON_EACH_ITEM (json_get(object, "tags"), tag) {
-		if (span_is(json_get_text(tag, "key"), TAG_APPLICATION))
-			return span_equal(json_get_text(tag, "value"),
-				application_facts(pass->application)->name);
+		if (span_is(json_get_text(tag, "key"), key))
+			return json_get_text(tag, "value");
 	}
-	return false;
+	return SPAN("");
+}
+
+bool describe_is_ours(const struct deployment_pass *pass, const struct json *object)
+{
+	return span_equal(describe_tag(object, TAG_APPLICATION),
+		application_facts(pass->application)->name);
 }
 
 static bool has_health_check(const struct json *definition)

@@ -18,6 +18,8 @@ int describe_tasks(struct deployment_pass *pass, struct span service, const char
 struct span describe_task_id(const struct json *task);
 /* RUNNING, and HEALTHY if a container of its definition has a health check. */
 bool describe_is_healthy(const struct json *task, const struct json *definition);
+/* "": the object has no such tag. */
+struct span describe_tag(const struct json *object, const char *key);
 /* Whether a service or task set has the application's tag. */
 bool describe_is_ours(const struct deployment_pass *pass, const struct json *object);
 

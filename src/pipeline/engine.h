@@ -14,6 +14,7 @@
 #include "delivery/notice.h"
 #include "io/child.h"
 #include "io/http_client.h"
+#include "pipeline/bug.h"
 #include "pipeline/post_sync.h"
 #include "pipeline/repositories.h"
 #include "pipeline/settings.h"
@@ -49,6 +50,7 @@ struct engine_config {
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
 	void *report_context;
+	enum pipeline_bug bug; /* a deliberate one, of simulations */
 };
 
 struct engine;

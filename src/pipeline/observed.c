@@ -1,15 +1,19 @@
 /*
  * The service of a deployment as it is, from describe calls and the journal; see pass.h. Sets of tasks get their roles from
- * the journal: what this deployment created, and what was primary before it. A set with the application's tag that is
+ * their tags: what this deployment created, and what was primary before it. A set with the application's tag that is
  * neither belongs to an earlier deployment and is a leftover; every other set has another owner.
  */
+#include <stdio.h>
+
 #include "base/memory.h"
+#include "base/seeded_bug.h"
 #include "pipeline/describe.h"
 #include "pipeline/share.h"
 
 #define TTL_MARGIN_MS 2000
 #define SETTLE_MS 1000
 #define WHOLE 100
+#define FAILED_SOON_MS 30000
 
 /* ---- before the deployment ---- */
 
@@ -34,6 +38,13 @@ static int read_definition(struct deployment_pass *pass, struct span arn, struct
 	r = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, err);
 	json_set(pass->arena, before, "definition", json_get(answer, "taskDefinition"));
 	return r;
+}
+
+/* Also if the answer to the call that created it is lost. */
+static bool is_of_deployment(const struct deployment_pass *pass, const struct json *object)
+{
+	return describe_is_ours(pass, object) &&
+	       span_equal(describe_tag(object, TAG_DEPLOYMENT), pass->deployment.facts.id);
 }
 
 int observed_read_before(struct deployment_pass *pass, const struct json **ret_before,
@@ -109,6 +120,23 @@ int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct 
 	return r;
 }
 
+/* A later call deregistered the instance, so this one has no effect any more. */
+static bool was_deregistered_since(const struct deployment_pass *pass,
+	const struct journal_record *record)
+{
+	const struct journalled_call *calls = pass->calls.items;
+
+	for (size_t i = 0; i < pass->calls.count; i++) {
+		const struct journal_record *other = &calls[i].record;
+
+		if (span_is(other->operation, "DeregisterInstance") &&
+			other->result == JOURNAL_DONE && other->intent_ms > record->intent_ms &&
+			span_equal(other->target, record->target))
+			return span_is(record->operation, "RegisterInstance");
+	}
+	return false;
+}
+
 /* Asks how an operation on an instance goes, and settles its call when it has ended. */
 static int follow_operation(struct deployment_pass *pass, const struct names *names,
 	struct journalled_call *call, struct err *err)
@@ -120,11 +148,12 @@ static int follow_operation(struct deployment_pass *pass, const struct names *na
 
 	/* Without an answer: what is listed shows the result. */
 	if (record->answer.length == 0) {
-		bool is_listed = names_find(names, record->target) != NULL;
+		bool is_listed = names_find(names, record->target) != NULL,
+		     is_undone = was_deregistered_since(pass, record);
 
-		if (is_listed != span_is(record->operation, "RegisterInstance"))
+		if (!is_undone && is_listed != span_is(record->operation, "RegisterInstance"))
 			return 0;
-		record->result = JOURNAL_DONE;
+		record->result = is_undone ? JOURNAL_REFUSED : JOURNAL_DONE;
 		return calls_settle(pass, call, err);
 	}
 	json_set_string(pass->arena, request, "OperationId", record->answer);
@@ -169,6 +198,7 @@ static int follow_operations(struct deployment_pass *pass, const struct names *n
 static void read_operations(const struct deployment_pass *pass, struct snapshot_task *task)
 {
 	const struct journalled_call *calls = pass->calls.items;
+	int64_t last_ms = 0;
 
 	for (size_t i = 0; i < pass->calls.count; i++) {
 		const struct journal_record *record = &calls[i].record;
@@ -177,11 +207,43 @@ static void read_operations(const struct deployment_pass *pass, struct snapshot_
 			continue;
 		if (record->result == JOURNAL_SENT && record->answer.length > 0)
 			task->has_operation = true;
-		if (record->result == JOURNAL_DONE)
-			task->deregistered_ms = span_is(record->operation, "DeregisterInstance")
-							? record->result_ms
-							: 0;
+		if ((record->result == JOURNAL_SENT || record->result == JOURNAL_UNKNOWN) &&
+			record->answer.length == 0 &&
+			span_is(record->operation, "RegisterInstance"))
+			task->may_be_registered = true;
+		if (SEEDED_BUG(pass->config->bug == PIPELINE_BUG_TRUST_SENT) &&
+			task->has_operation) {
+			task->has_operation = false;
+			task->is_registered = span_is(record->operation, "RegisterInstance");
+		}
+		/* A call whose answer was lost may have taken effect after later ones. */
+		if (record->result == JOURNAL_DONE && record->result_ms >= last_ms) {
+			last_ms = record->result_ms;
+			task->deregistered_ms =
+				span_is(record->operation, "DeregisterInstance") ? last_ms : 0;
+		}
 	}
+}
+
+struct span observed_failed_operation(const struct deployment_pass *pass, struct span stage,
+	size_t most)
+{
+	const struct journalled_call *calls = pass->calls.items;
+	size_t count = 0;
+
+	for (size_t i = pass->calls.count; i > 0; i--) {
+		const struct journal_record *record = &calls[i - 1].record;
+
+		/* It was accepted, and then it failed. */
+		if (!is_about_instance(record) || !span_equal(record->stage, stage) ||
+			record->result != JOURNAL_REFUSED || record->answer.length == 0)
+			continue;
+		if (++count > most)
+			return arena_format(pass->arena, "%.*s of task %.*s failed: %.*s",
+				SPAN_ARGS(record->operation), SPAN_ARGS(record->target),
+				SPAN_ARGS(record->reason));
+	}
+	return SPAN_NONE;
 }
 
 /* ---- sets ---- */
@@ -194,14 +256,27 @@ struct observing {
 	struct field_list sets; /* struct snapshot_set */
 };
 
-/* Stopped by itself or by a check, and not because it was no longer wanted. */
-static bool has_failed(const struct json *task)
+static int64_t time_ms(const struct json *task, const char *member)
 {
-	struct span code = json_get_text(task, "stopCode");
+	double seconds = 0;
 
-	if (!code.data)
+	json_double(json_get(task, member), &seconds);
+	return (int64_t)(seconds * 1000);
+}
+
+/* Stopped by itself or by a check since the deployment began, before it was healthy or soon after; and not because it was no
+ * longer wanted. */
+static bool has_failed(const struct deployment_pass *pass, const struct json *task)
+{
+	struct span code = json_get_text(task, "stopCode"),
+		    health = json_get_text(task, "healthStatus");
+	int64_t started_ms = time_ms(task, "startedAt"), stopped_ms = time_ms(task, "stoppedAt");
+
+	if (!code.data || stopped_ms < pass->deployment.facts.started_ms ||
+		(!span_is(code, "TaskFailedToStart") && !span_is(code, "EssentialContainerExited")))
 		return false;
-	return span_is(code, "TaskFailedToStart") || span_is(code, "EssentialContainerExited");
+	return started_ms == 0 || stopped_ms - started_ms < FAILED_SOON_MS ||
+	       (health.data && span_is(health, "UNHEALTHY"));
 }
 
 /* A program that ends at once is RUNNING for a moment. A start in the future is one of another clock. */
@@ -245,7 +320,7 @@ static void add_tasks(struct observing *observing, struct snapshot_set *set, con
 			.attributes = json_get(instance, "Attributes")};
 	}
 	JSON_EACH_ITEM (observing->stopped, task) {
-		if (span_equal(json_get_text(task, member), value) && has_failed(task))
+		if (span_equal(json_get_text(task, member), value) && has_failed(pass, task))
 			set->failed++;
 	}
 	set->tasks = tasks.items;
@@ -255,19 +330,11 @@ static void add_tasks(struct observing *observing, struct snapshot_set *set, con
 static enum set_role role_of(struct observing *observing, const struct json *set)
 {
 	const struct deployment_pass *pass = observing->pass;
-	const struct journalled_call *calls = pass->calls.items;
-	struct span arn = json_get_text(set, "taskSetArn");
+	struct span arn = json_get_text(set, "taskSetArn"), name = describe_tag(set, TAG_ROLE);
 
-	for (size_t i = 0; i < pass->calls.count; i++) {
-		const struct journal_record *record = &calls[i].record;
-
-		if (!span_is(record->operation, "CreateTaskSet") ||
-			record->result != JOURNAL_DONE || !span_equal(record->answer, arn))
-			continue;
-		for (unsigned role = SET_OLD; role <= SET_NEW; role++) {
-			if (span_is(record->role, carry_out_role((enum set_role)role)))
-				return (enum set_role)role;
-		}
+	for (unsigned role = SET_OLD; role <= SET_NEW && is_of_deployment(pass, set); role++) {
+		if (span_is(name, carry_out_role((enum set_role)role)))
+			return (enum set_role)role;
 	}
 	if (span_equal(arn, json_text(json_path(pass->source.before, "taskSet.taskSetArn"))))
 		return SET_OLD;
@@ -277,7 +344,21 @@ static enum set_role role_of(struct observing *observing, const struct json *set
 	return SET_CANARY;
 }
 
-static void add_set(struct observing *observing, const struct json *set)
+/* The answer to the call that created it was lost. */
+static int settle_created(struct deployment_pass *pass, const char *operation, enum set_role role,
+	struct span arn, struct err *err)
+{
+	struct journalled_call *call =
+		calls_find_unanswered(pass, operation, span_of(carry_out_role(role)));
+
+	if (!call)
+		return 0;
+	call->record.result = JOURNAL_DONE;
+	call->record.answer = arn;
+	return calls_settle(pass, call, err);
+}
+
+static int add_set(struct observing *observing, const struct json *set, struct err *err)
 {
 	struct snapshot_set *added =
 		fields_append(observing->pass->arena, &observing->sets, sizeof(*added));
@@ -292,6 +373,10 @@ static void add_set(struct observing *observing, const struct json *set)
 		.is_steady = span_is(json_get_text(set, "stabilityStatus"), "STEADY_STATE"),
 		.is_deleting = span_is(json_get_text(set, "status"), "DRAINING")};
 	add_tasks(observing, added, "startedBy", json_get_text(set, "id"));
+	return is_of_deployment(observing->pass, set)
+		       ? settle_created(observing->pass, "CreateTaskSet", added->role, added->arn,
+				 err)
+		       : 0;
 }
 
 /* ---- services that ECS rolls ---- */
@@ -366,11 +451,12 @@ static int add_canary_service(struct observing *observing, struct err *err)
 		.is_steady = is_rolled_out(service),
 		.is_deleting = span_is(json_get_text(service, "status"), "DRAINING")};
 	set->scale = canary_scale(pass, observing->observed->snapshot.desired, set->desired);
-	observing->observed->leftovers +=
-		!set->is_deleting && !calls_find_done(pass, "CreateService", SPAN("canary"));
+	observing->observed->leftovers += !set->is_deleting && !is_of_deployment(pass, service);
 	add_tasks(observing, set, "group",
 		arena_format(pass->arena, "service:%.*s", SPAN_ARGS(name)));
-	return 0;
+	return is_of_deployment(pass, service)
+		       ? settle_created(pass, "CreateService", SET_CANARY, set->arn, err)
+		       : 0;
 }
 
 static int read_services(struct observing *observing, struct err *err)
@@ -385,6 +471,44 @@ static int read_services(struct observing *observing, struct err *err)
 	return add_canary_service(observing, err);
 }
 
+/* ---- strays ---- */
+
+static bool has_task(const struct observed *observed, struct span id)
+{
+	const struct observed_task *tasks = observed->tasks.items;
+
+	for (size_t i = 0; i < observed->tasks.count; i++) {
+		if (span_equal(tasks[i].id, id))
+			return true;
+	}
+	return false;
+}
+
+/* Instances that this deployment registered, or may have, without a task that is to run. */
+static void find_strays(struct observing *observing)
+{
+	struct deployment_pass *pass = observing->pass;
+	const struct journalled_call *calls = pass->calls.items;
+	struct field_list strays = {0};
+
+	JSON_EACH_ITEM (observing->names.instances, instance) {
+		struct span id = json_get_text(instance, "Id");
+
+		for (size_t i = 0; i < pass->calls.count; i++) {
+			const struct journal_record *record = &calls[i].record;
+
+			if (!span_is(record->operation, "RegisterInstance") ||
+				!span_equal(record->target, id) ||
+				has_task(observing->observed, id))
+				continue;
+			*(struct span *)fields_append(pass->arena, &strays, sizeof(id)) = id;
+			break;
+		}
+	}
+	observing->observed->snapshot.strays = strays.items;
+	observing->observed->snapshot.stray_count = strays.count;
+}
+
 /* ---- everything ---- */
 
 static int read_task_sets(struct observing *observing, struct err *err)
@@ -394,8 +518,11 @@ static int read_task_sets(struct observing *observing, struct err *err)
 
 	if (r < 0)
 		return r;
-	JSON_EACH_ITEM (sets, set)
-		add_set(observing, set);
+	JSON_EACH_ITEM (sets, set) {
+		r = add_set(observing, set, err);
+		if (r < 0)
+			return r;
+	}
 	return 0;
 }
 
@@ -423,6 +550,8 @@ int observed_read(struct deployment_pass *pass, struct observed *ret_observed, s
 						     : read_services(&observing, err);
 	if (r >= 0)
 		r = describe_balancers(pass, observed, err);
+	if (r >= 0)
+		find_strays(&observing);
 	observed->snapshot.sets = observing.sets.items;
 	observed->snapshot.set_count = observing.sets.count;
 	/* Before the calls of this pass the time has gone on. */

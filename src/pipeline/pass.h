@@ -84,9 +84,21 @@ int pass_read_pages(struct deployment_pass *pass, const char *service, const cha
 #define CLOUDMAP "servicediscovery"
 #define ELB "elasticloadbalancing"
 
+/* Tags by which slipway knows what it created. */
+#define TAG_APPLICATION "slipway:application"
+#define TAG_DEPLOYMENT "slipway:deployment"
+#define TAG_STAGE "slipway:stage" /* of a definition that belongs to one stage */
+#define TAG_ROLE "slipway:role"   /* of a set: see carry_out_role() */
+
 int calls_load(struct deployment_pass *pass, struct err *err);
 /* The last call of this operation and role (SPAN_NONE: any) that was done; NULL. */
 const struct journalled_call *calls_find_done(const struct deployment_pass *pass,
+	const char *operation, struct span role);
+
+/* One that may have taken effect. */
+bool calls_was_sent(const struct deployment_pass *pass, const char *operation, struct span role);
+/* The call of this operation and role ("": any) that was sent and has no answer; NULL. */
+struct journalled_call *calls_find_unanswered(const struct deployment_pass *pass,
 	const char *operation, struct span role);
 
 struct pending_call {
@@ -98,6 +110,7 @@ struct pending_call {
 	/* Path of the text of the answer that the journal keeps; NULL: nothing. */
 	const char *answer_path;
 	bool is_operation; /* the answer names an operation that continues */
+	int64_t first_ms; /* out: when it was sent first, unchanged in each attempt of the same call */
 	/* Error types that mean that nothing is left to do; ends with NULL. NULL: none. */
 	const char *const *done_errors;
 	struct span attributes; /* for the journal; "" */
@@ -107,6 +120,8 @@ struct pending_call {
  * token. 0 and the result; negative: the pass ends. */
 int calls_send(struct deployment_pass *pass, struct span stage, struct pending_call *call,
 	struct outcall_result *ret_result, struct err *err);
+/* The call was not done, and is sent again as it was, with its record and token, if it is still needed. */
+bool calls_must_be_repeated(const struct outcall_result *result);
 /* Writes a record again, with its result. */
 int calls_settle(struct deployment_pass *pass, struct journalled_call *call, struct err *err);
 
@@ -139,6 +154,9 @@ struct observed {
 int observed_read_before(struct deployment_pass *pass, const struct json **ret_before,
 	struct err *err);
 int observed_read(struct deployment_pass *pass, struct observed *ret_observed, struct err *err);
+/* Why an operation of Cloud Map that the stage began has failed, if more than `most` of them have; SPAN_NONE. */
+struct span observed_failed_operation(const struct deployment_pass *pass, struct span stage,
+	size_t most);
 /* The longest time for which clients keep records of the service's name, with a margin; 0 without a name. */
 int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct err *err);
 

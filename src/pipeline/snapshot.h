@@ -25,6 +25,7 @@ struct snapshot_task {
 	bool is_registered;      /* by names: its instance is there and healthy */
 	bool has_operation;      /* an operation on its instance is under way */
 	int64_t deregistered_ms; /* when its instance was removed; 0: never */
+	bool may_be_registered;  /* the answer to a registration was lost */
 };
 
 struct snapshot_set {
@@ -46,6 +47,9 @@ struct snapshot {
 	int64_t desired;
 	const struct snapshot_set *sets;
 	size_t set_count;
+	/* Instances that slipway registered for tasks that are gone. */
+	const struct span *strays;
+	size_t stray_count;
 	/* Load balancers: */
 	size_t rule_count;                      /* that forward to the pair of target groups */
 	int64_t canary_weight;                  /* percent; -1: the rules differ */

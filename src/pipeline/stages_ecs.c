@@ -2,6 +2,9 @@
 #include "base/memory.h"
 #include "pipeline/stage_run.h"
 
+#define CREATION_KNOWN_MS 30000 /* an unanswered call that created nothing until then is lost */
+#define FAILED_OPERATIONS_MAX 5 /* of Cloud Map, in a rollback */
+
 static bool starts_tasks(enum stage_kind kind)
 {
 	return kind == STAGE_ECS_SYNC || kind == STAGE_ECS_CANARY_ROLLOUT ||
@@ -19,7 +22,8 @@ static struct delivery make_delivery(const struct deployment_pass *pass, enum st
 		.record_ttl_ms = pass->deployment.facts.record_ttl_ms,
 		.canary_percent = pass->deployment.facts.canary_percent,
 		.is_first = pass->deployment.facts.is_first,
-		.desired_count = pass->bundle.service.desired_count};
+		.desired_count = pass->bundle.service.desired_count,
+		.bug = pass->config->bug};
 
 	if (delivery.desired_count == DESIRED_COUNT_UNCHANGED || kind == STAGE_ROLLBACK)
 		delivery.desired_count = json_get_integer(before, "desiredCount", 0);
@@ -90,22 +94,66 @@ static int delete_first_service(struct deployment_pass *pass, struct span stage,
 	return r;
 }
 
+/* A canary gets no traffic any more, and then it goes. */
+static void decide_removal(struct deployment_pass *pass, const struct delivery *delivery,
+	const struct observed *observed, struct decision *ret_decision)
+{
+	static const struct stage_options none;
+
+	decide_stage(delivery, STAGE_ECS_TRAFFIC_ROUTING, &none, &observed->snapshot, pass->arena,
+		ret_decision);
+	if (ret_decision->kind == DECISION_DONE)
+		decide_stage(delivery, STAGE_ECS_CANARY_CLEAN, &none, &observed->snapshot,
+			pass->arena, ret_decision);
+}
+
+/* A set whose creation was not answered may still appear. Before it is known, nothing is rolled back for good. */
+static bool waits_for_creation(const struct deployment_pass *pass, struct stage_step *ret_step)
+{
+	static const char *const operations[] = {"CreateTaskSet", "CreateService"};
+
+	for (size_t i = 0; i < LENGTH(operations); i++) {
+		const struct journalled_call *call =
+			calls_find_unanswered(pass, operations[i], SPAN(""));
+
+		if (!call || call->record.intent_ms + CREATION_KNOWN_MS <= pass->now_ms)
+			continue;
+		ret_step->reason = arena_format(pass->arena,
+			"%s was not answered and may take effect", operations[i]);
+		return true;
+	}
+	return false;
+}
+
 static int run_service(struct deployment_pass *pass, struct stage_record *stage,
 	const struct stage_options *options, struct stage_step *ret_step, struct err *err)
 {
 	struct delivery delivery = make_delivery(pass, stage->kind, options);
-	enum stage_kind kind = stage->kind;
 	struct decision decision;
 	struct observed observed;
+	struct span failed;
+	bool removes;
 	int r = observed_read(pass, &observed, err);
 
 	if (r < 0)
 		return r;
+	if (stage->kind == STAGE_ROLLBACK && waits_for_creation(pass, ret_step))
+		return 0;
+	failed = observed_failed_operation(pass, stage->id,
+		stage->kind == STAGE_ROLLBACK ? FAILED_OPERATIONS_MAX : 0);
+	if (failed.data) {
+		stage_fail(ret_step, failed);
+		return 0;
+	}
 	/* The canary of an earlier deployment goes before this one has a canary of its own. */
-	if (observed.leftovers > 0 && starts_tasks(kind) && kind != STAGE_ECS_SYNC)
-		kind = STAGE_ECS_CANARY_CLEAN;
-	decide_stage(&delivery, kind, options, &observed.snapshot, pass->arena, &decision);
-	if (kind != stage->kind && decision.kind == DECISION_DONE) {
+	removes = observed.leftovers > 0 && starts_tasks(stage->kind) &&
+		  stage->kind != STAGE_ECS_SYNC;
+	if (removes)
+		decide_removal(pass, &delivery, &observed, &decision);
+	else
+		decide_stage(&delivery, stage->kind, options, &observed.snapshot, pass->arena,
+			&decision);
+	if (removes && decision.kind == DECISION_DONE) {
 		ret_step->wake_ms = pass->now_ms;
 		return 0;
 	}
@@ -163,7 +211,6 @@ int stage_hold_share(struct deployment_pass *pass, struct span stage, struct err
 
 int stage_end_ecs(struct deployment_pass *pass, struct stage_step *ret_step, struct err *err)
 {
-	static const struct stage_options none;
 	struct delivery delivery;
 	struct decision decision;
 	struct observed observed;
@@ -171,18 +218,14 @@ int stage_end_ecs(struct deployment_pass *pass, struct stage_step *ret_step, str
 
 	ret_step->progress = STAGE_DONE;
 	if (!pass->bundle.has_service ||
-		(!calls_find_done(pass, "CreateTaskSet", SPAN("canary")) &&
-			!calls_find_done(pass, "CreateService", SPAN("canary"))))
+		(!calls_was_sent(pass, "CreateTaskSet", SPAN("canary")) &&
+			!calls_was_sent(pass, "CreateService", SPAN("canary"))))
 		return 0;
 	r = observed_read(pass, &observed, err);
 	if (r < 0)
 		return r;
 	ret_step->progress = STAGE_GOES_ON;
 	delivery = make_delivery(pass, STAGE_ECS_CANARY_CLEAN, NULL);
-	decide_stage(&delivery, STAGE_ECS_TRAFFIC_ROUTING, &none, &observed.snapshot, pass->arena,
-		&decision);
-	if (decision.kind == DECISION_DONE)
-		decide_stage(&delivery, STAGE_ECS_CANARY_CLEAN, &none, &observed.snapshot,
-			pass->arena, &decision);
+	decide_removal(pass, &delivery, &observed, &decision);
 	return carry(pass, &observed, SPAN("end"), &decision, ret_step, err);
 }

@@ -10,6 +10,7 @@
 #include "base/span.h"
 #include "cli/command.h"
 #include "sim/daemon/daemon_simulation.h"
+#include "sim/pipeline/pipeline_simulation.h"
 #include "sim/service/service_simulation.h"
 #include "sim/toy/toy_simulation.h"
 
@@ -103,6 +104,28 @@ static int run_daemon(uint64_t seed, const struct sim_options *options, bool pri
 	return code;
 }
 
+static int run_pipeline(uint64_t seed, const struct sim_options *options, bool print,
+	struct err *err)
+{
+	struct pipeline_simulation simulation = {
+		.bug = (enum pipeline_bug)options->bug, .trace = options->trace};
+	struct pipeline_simulation_result result;
+	int code = pipeline_simulation_run(seed, &simulation, &result, err);
+
+	if (code == 0 && print)
+		printf("seed %" PRIu64 ": hash %016" PRIx64 ", %" PRIu64
+		       " steps in %.3f virtual seconds\n"
+		       "  calls %u, crashes %u, throttled %u, failed %u, lost %u, unanswered %u, "
+		       "partial %u\n"
+		       "  pending operations %u, of which failed %u; task deaths %u\n"
+		       "  succeeded %u, rolled back %u, cancelled %u\n",
+			seed, result.hash, result.steps, (double)result.virtual_us / 1e6,
+			result.calls, result.crashes, result.throttled, result.failed, result.lost,
+			result.unanswered, result.partial, result.pending, result.failed_operations,
+			result.task_deaths, result.succeeded, result.rolled_back, result.cancelled);
+	return code;
+}
+
 static const struct simulation {
 	const char *name;
 	const char *meaning;
@@ -120,6 +143,8 @@ static const struct simulation {
 		"environments and their managers, with clients, instances and everything that "
 		"fails",
 		daemon_bug_names, daemon_bug_meanings, DAEMON_BUG_COUNT, run_daemon},
+	{"pipeline", "deployments by canary and blue/green, with an ECS where everything fails",
+		pipeline_bug_names, pipeline_bug_meanings, PIPELINE_BUG_COUNT, run_pipeline},
 };
 
 static void print_help(const struct command *command)
@@ -224,7 +249,8 @@ static int run(const struct command *command, int count, char **arguments)
 		return code;
 	simulation = find_simulation(&positionals);
 	if (!simulation)
-		return command_misused(command, "name a simulation: toy, service or daemon");
+		return command_misused(command,
+			"name a simulation: toy, service, daemon or pipeline");
 	if (!read_range(seed ? seed : seeds, &first, &last))
 		return command_misused(command, "'%s' is not a seed or a range like 1-100",
 			seed ? seed : seeds);

@@ -1,0 +1,658 @@
+/* See the header. The state of the remote ECS is read anew with every commit of its store. */
+#include "sim/pipeline/pipeline_checker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "base/memory.h"
+#include "cloudmap/cloudmap.h"
+#include "ecs/record/service_kind.h"
+#include "elb/elb.h"
+#include "sim/pipeline/pipeline_sim.h"
+
+#define SCOPE SIMULATION_ACCOUNT "/" SIMULATION_REGION
+#define SERVICE SIMULATION_CLUSTER "/" SIM_APPLICATION
+#define CANARY "-canary"
+#define FOREIGN "foreign"
+#define TASKS_MAX 128
+#define RULES_MAX 4
+#define CHANGES_AT_ONCE 64
+#define TTL_MS (SIM_TTL_SECONDS * INT64_C(1000))
+
+/* A task of the application. Texts live as long as the view. */
+struct live_task {
+	struct span key, id, service, set;
+	bool is_healthy;    /* RUNNING, and healthy in every check */
+	bool is_registered; /* its instance is in Cloud Map and healthy */
+	bool has_instance;
+	bool in_blue, in_green, is_target_healthy;
+};
+
+struct rule_state {
+	bool is_pair;
+	int64_t blue, green; /* weights */
+};
+
+struct world_state {
+	struct live_task tasks[TASKS_MAX];
+	size_t task_count;
+	struct rule_state rules[RULES_MAX];
+	size_t rule_count;
+	int64_t serving;                     /* healthy tasks that the name leads to */
+	int64_t blue_healthy, green_healthy; /* targets */
+};
+
+/* When the instance of a task was removed. */
+struct seen_instance {
+	bool exists;
+	int64_t removed_ms; /* 0: never */
+};
+
+struct pipeline_checker {
+	struct pipeline_sim *sim;
+	struct store_feed *feed;
+	bool is_inspecting, is_protected;
+	int64_t floor;
+	struct map instances; /* struct seen_instance by ID */
+	struct map created;   /* the first ARN by what was created */
+};
+
+struct pipeline_checker *pipeline_checker_new(struct pipeline_sim *sim)
+{
+	struct pipeline_checker *checker = memory_allocate(sizeof(*checker));
+
+	checker->sim = sim;
+	return checker;
+}
+
+static void forget_created(struct pipeline_checker *checker)
+{
+	MAP_EACH (&checker->created, entry)
+		free(entry->value);
+	map_clear(&checker->created);
+}
+
+void pipeline_checker_free(struct pipeline_checker *checker)
+{
+	if (!checker)
+		return;
+	MAP_EACH (&checker->instances, entry)
+		free(entry->value);
+	map_clear(&checker->instances);
+	forget_created(checker);
+	free(checker);
+}
+
+/* ---- reading the remote ECS ---- */
+
+static bool is_ours(struct span service)
+{
+	return span_is(service, SIM_APPLICATION) || span_is(service, SIM_APPLICATION CANARY);
+}
+
+static struct seen_instance *see(struct pipeline_checker *checker, struct span id)
+{
+	struct seen_instance *seen = map_get(&checker->instances, id);
+
+	if (!seen) {
+		seen = memory_allocate(sizeof(*seen));
+		map_put(&checker->instances, id, seen);
+	}
+	return seen;
+}
+
+static const struct store_object *find_instance(const struct pipeline_checker *checker,
+	const struct store_view *view, struct span id)
+{
+	char key[STORE_KEY_MAX];
+
+	snprintf(key, sizeof(key), SCOPE "/%s/%.*s", checker->sim->registry_id, SPAN_ARGS(id));
+	return store_get(view, &cloudmap_instance_kind, span_of(key));
+}
+
+static bool is_instance_healthy(const struct pipeline_checker *checker,
+	const struct store_view *view, const struct store_object *instance)
+{
+	char key[STORE_KEY_MAX];
+	const struct store_object *service;
+
+	snprintf(key, sizeof(key), SCOPE "/%s", checker->sim->registry_id);
+	service = store_get(view, &cloudmap_service_kind, span_of(key));
+	return cloudmap_instance_is_healthy(cloudmap_service_facts(service),
+		cloudmap_instance_facts(instance), runner_wall_ms(checker->sim->root));
+}
+
+static void read_targets(const struct store_view *view, struct live_task *task)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &elb_target_kind,
+		.index = ELB_TARGET_BY_OWNER,
+		.prefix = task->key,
+		.exact = true};
+	const struct store_object *target;
+
+	while ((target = store_next(&cursor))) {
+		const struct elb_target_facts *facts = elb_target_facts(target);
+
+		task->in_blue |= span_is(facts->group, "blue");
+		task->in_green |= span_is(facts->group, "green");
+		task->is_target_healthy |= facts->state == ELB_TARGET_HEALTHY;
+	}
+}
+
+static void read_task(struct pipeline_checker *checker, const struct store_view *view,
+	const struct store_object *object, struct world_state *state)
+{
+	const struct task_facts *facts = task_facts(object);
+	struct live_task *task = &state->tasks[state->task_count];
+	const struct store_object *instance;
+
+	if (!is_ours(facts->service) || facts->last >= TASK_STOPPED ||
+		state->task_count == TASKS_MAX)
+		return;
+	state->task_count++;
+	*task = (struct live_task){.key = object->key,
+		.id = facts->id,
+		.service = facts->service,
+		.set = facts->deployment,
+		.is_healthy = facts->last == TASK_RUNNING &&
+			      (!facts->checked || facts->health == TASK_HEALTH_HEALTHY)};
+	instance = find_instance(checker, view, facts->id);
+	task->has_instance = instance != NULL;
+	task->is_registered = instance && is_instance_healthy(checker, view, instance);
+	state->serving += task->is_healthy && task->is_registered;
+	read_targets(view, task);
+	state->blue_healthy += task->in_blue && task->is_target_healthy;
+	state->green_healthy += task->in_green && task->is_target_healthy;
+}
+
+static struct rule_state read_actions(const struct pipeline_checker *checker,
+	const struct json *actions)
+{
+	const struct json *groups = json_path(json_item(actions, 0), "ForwardConfig.TargetGroups");
+	struct rule_state rule = {.is_pair = json_array_count(groups) == 2};
+
+	JSON_EACH_ITEM (groups, group) {
+		struct span arn = json_get_text(group, "TargetGroupArn");
+		int64_t weight = json_get_integer(group, "Weight", 1);
+
+		if (span_is(arn, checker->sim->blue_arn))
+			rule.blue = weight;
+		else if (span_is(arn, checker->sim->green_arn))
+			rule.green = weight;
+		else
+			rule.is_pair = false;
+	}
+	return rule;
+}
+
+static void read_rules(struct pipeline_checker *checker, const struct store_view *view,
+	struct world_state *state)
+{
+	static const struct {
+		const struct store_kind *kind;
+		const char *member;
+	} rows[] = {{&elb_listener_kind, "DefaultActions"}, {&elb_rule_kind, "Actions"}};
+
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct store_cursor cursor = {.view = view, .kind = rows[i].kind, .index = -1};
+		const struct store_object *object;
+
+		while ((object = store_next(&cursor)) && state->rule_count < RULES_MAX) {
+			_arena_ struct arena *arena = arena_new(0);
+			struct json *document;
+
+			if (json_parse(object->api, arena, &document, NULL) == 0)
+				state->rules[state->rule_count++] =
+					read_actions(checker, json_get(document, rows[i].member));
+		}
+	}
+}
+
+static void read_world(struct pipeline_checker *checker, const struct store_view *view,
+	struct world_state *state)
+{
+	struct store_cursor tasks = {.view = view,
+		.kind = &task_kind,
+		.index = -1,
+		.prefix = SPAN(SIMULATION_CLUSTER "/")};
+	const struct store_object *object;
+
+	*state = (struct world_state){0};
+	while ((object = store_next(&tasks)))
+		read_task(checker, view, object, state);
+	if (!checker->sim->plan.course.has_names)
+		read_rules(checker, view, state);
+}
+
+/* ---- with every commit ---- */
+
+static void note_instances(struct pipeline_checker *checker, const struct store_view *view)
+{
+	struct store_cursor cursor = {.view = view, .kind = &cloudmap_instance_kind, .index = -1};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor)))
+		see(checker, cloudmap_instance_facts(object)->id)->exists = true;
+	MAP_EACH (&checker->instances, entry) {
+		struct seen_instance *seen = entry->value;
+
+		if (!seen->exists || find_instance(checker, view, entry->key))
+			continue;
+		seen->exists = false;
+		seen->removed_ms = runner_wall_ms(checker->sim->root);
+		if (span_is(entry->key, FOREIGN))
+			pipeline_sim_broken(checker->sim,
+				"I5: the instance of another owner is gone");
+	}
+}
+
+static void check_service(struct pipeline_checker *checker, const struct world_state *state)
+{
+	struct pipeline_sim *sim = checker->sim;
+
+	if (sim->plan.course.has_names && state->serving < checker->floor)
+		pipeline_sim_broken(sim,
+			"I1: the name leads to %lld healthy tasks, fewer than %lld",
+			(long long)state->serving, (long long)checker->floor);
+	for (size_t i = 0; i < state->rule_count; i++) {
+		const struct rule_state *rule = &state->rules[i];
+
+		if (rule->is_pair && rule->blue > 0 && state->blue_healthy == 0)
+			pipeline_sim_broken(sim,
+				"I1: the primary target group has weight %lld and no "
+				"healthy target",
+				(long long)rule->blue);
+		if (rule->is_pair && rule->green > 0 && state->green_healthy == 0)
+			pipeline_sim_broken(sim,
+				"I1: the canary target group has weight %lld and no "
+				"healthy target",
+				(long long)rule->green);
+	}
+}
+
+static void inspect(void *context)
+{
+	struct pipeline_checker *checker = context;
+	struct store_change changes[CHANGES_AT_ONCE];
+	struct world_state state;
+	struct store_view *view;
+	int count;
+
+	if (!checker->feed || checker->is_inspecting)
+		return;
+	checker->is_inspecting = true;
+	while ((count = store_feed_next(checker->feed, changes, LENGTH(changes))) > 0)
+		for (int i = 0; i < count; i++)
+			store_change_release(&changes[i]);
+	view = store_view_open(checker->sim->remote_store);
+	note_instances(checker, view);
+	if (checker->is_protected) {
+		read_world(checker, view, &state);
+		check_service(checker, &state);
+	}
+	store_view_close(view);
+	checker->is_inspecting = false;
+}
+
+int pipeline_checker_follow(struct pipeline_checker *checker, struct err *err)
+{
+	_view_ struct store_view *view = store_view_open(checker->sim->remote_store);
+
+	return store_feed_open(checker->sim->remote_store, store_view_revision(view), inspect,
+		checker, &checker->feed, err);
+}
+
+void pipeline_checker_unfollow(struct pipeline_checker *checker)
+{
+	if (checker->feed)
+		store_feed_close(TAKE(checker->feed));
+}
+
+void pipeline_checker_begin(struct pipeline_checker *checker, int64_t floor)
+{
+	checker->floor = floor;
+	checker->is_protected = !checker->sim->are_tasks_dying;
+	forget_created(checker);
+}
+
+/* ---- calls ---- */
+
+struct calling {
+	struct pipeline_checker *checker;
+	const char *operation;
+	const struct json *request, *answer;
+	const struct world_state *state;
+};
+
+static struct span last_parts(struct span arn, unsigned parts)
+{
+	size_t start = arn.length;
+
+	while (start > 0 && parts > 0)
+		parts -= arn.data[--start] == '/';
+	return start == 0 ? arn : (struct span){arn.data + start + 1, arn.length - start - 1};
+}
+
+static const struct live_task *find_task(const struct calling *calling, struct span id)
+{
+	for (size_t i = 0; i < calling->state->task_count; i++)
+		if (span_equal(calling->state->tasks[i].id, id))
+			return &calling->state->tasks[i];
+	return NULL;
+}
+
+/* The task is about to be stopped. */
+static void check_stop(const struct calling *calling, const struct live_task *task)
+{
+	struct pipeline_sim *sim = calling->checker->sim;
+	const struct seen_instance *seen = see(calling->checker, task->id);
+	int64_t age_ms = runner_wall_ms(sim->root) - seen->removed_ms;
+
+	if (task->has_instance)
+		pipeline_sim_broken(sim, "I2: %s stops task %.*s, which is registered",
+			calling->operation, SPAN_ARGS(task->id));
+	if (seen->removed_ms > 0 && age_ms < TTL_MS)
+		pipeline_sim_broken(sim,
+			"I2: %s stops task %.*s %lld ms after its record was removed, before the "
+			"TTL of %lld ms",
+			calling->operation, SPAN_ARGS(task->id), (long long)age_ms,
+			(long long)TTL_MS);
+	for (size_t i = 0; i < calling->state->rule_count; i++)
+		if (task->in_green && calling->state->rules[i].is_pair &&
+			calling->state->rules[i].green > 0)
+			pipeline_sim_broken(sim,
+				"I2: %s stops task %.*s, whose target group has weight",
+				calling->operation, SPAN_ARGS(task->id));
+}
+
+static void before_delete_set(const struct calling *calling)
+{
+	struct span set = last_parts(json_get_text(calling->request, "taskSet"), 2);
+
+	for (size_t i = 0; i < calling->state->task_count; i++)
+		if (span_equal(calling->state->tasks[i].set, set))
+			check_stop(calling, &calling->state->tasks[i]);
+}
+
+static void before_delete_service(const struct calling *calling)
+{
+	struct span service = json_get_text(calling->request, "service");
+
+	for (size_t i = 0; i < calling->state->task_count; i++)
+		if (span_equal(calling->state->tasks[i].service, service))
+			check_stop(calling, &calling->state->tasks[i]);
+}
+
+static void before_register(const struct calling *calling)
+{
+	const struct live_task *task =
+		find_task(calling, json_get_text(calling->request, "InstanceId"));
+	struct pipeline_sim *sim = calling->checker->sim;
+
+	if (!task && !sim->are_tasks_dying)
+		pipeline_sim_broken(sim, "I5: RegisterInstance of something else than a task");
+	else if (task && !task->is_healthy && !sim->are_tasks_dying)
+		pipeline_sim_broken(sim, "I1: RegisterInstance of a task that is not healthy");
+}
+
+static void before_deregister(const struct calling *calling)
+{
+	if (span_is(json_get_text(calling->request, "InstanceId"), FOREIGN))
+		pipeline_sim_broken(calling->checker->sim,
+			"I5: DeregisterInstance of an instance of another owner");
+}
+
+static void before_modify(const struct calling *calling, const char *member)
+{
+	const struct json *actions = json_get(calling->request, member);
+	const struct json *config = json_get(json_item(actions, 0), "ForwardConfig");
+	struct rule_state rule = read_actions(calling->checker, actions);
+	struct pipeline_sim *sim = calling->checker->sim;
+
+	if (!rule.is_pair || json_array_count(actions) != 1)
+		pipeline_sim_broken(sim, "I5: %s of a rule that does not forward to the pair",
+			calling->operation);
+	else if (rule.blue + rule.green != 100)
+		pipeline_sim_broken(sim, "I5: %s to the weights %lld and %lld", calling->operation,
+			(long long)rule.blue, (long long)rule.green);
+	else if (!json_get_bool(json_get(config, "TargetGroupStickinessConfig"), "Enabled", false))
+		pipeline_sim_broken(sim, "I5: %s loses the stickiness of the rule",
+			calling->operation);
+}
+
+static void before_modify_rule(const struct calling *calling)
+{
+	before_modify(calling, "Actions");
+}
+
+static void before_modify_listener(const struct calling *calling)
+{
+	before_modify(calling, "DefaultActions");
+}
+
+/* What was created by an earlier call of the same kind is given back, and not created again. */
+static void note_created(const struct calling *calling, struct span what, struct span arn)
+{
+	struct pipeline_checker *checker = calling->checker;
+	const char *first = map_get(&checker->created, what);
+
+	if (!first)
+		map_put(&checker->created, what, memory_copy_string_n(arn.data, arn.length));
+	else if (!span_is(arn, first))
+		pipeline_sim_broken(checker->sim, "I4: %s created %.*s besides %s",
+			calling->operation, SPAN_ARGS(arn), first);
+}
+
+static void after_create_set(const struct calling *calling)
+{
+	_arena_ struct arena *arena = arena_new(0);
+
+	note_created(calling,
+		arena_format(arena, "set %.*s %.*s",
+			SPAN_ARGS(json_get_text(calling->request, "externalId")),
+			SPAN_ARGS(json_get_text(calling->request, "taskDefinition"))),
+		json_text(json_path(calling->answer, "taskSet.taskSetArn")));
+}
+
+static void after_register_definition(const struct calling *calling)
+{
+	note_created(calling, SPAN("definition"),
+		json_text(json_path(calling->answer, "taskDefinition.taskDefinitionArn")));
+}
+
+static const struct call_row {
+	const char *operation;
+	const char *service_member; /* of the request, with the name of the service */
+	void (*before)(const struct calling *calling);
+	void (*after)(const struct calling *calling);
+} call_rows[] = {
+	{"CreateService", "serviceName", NULL, NULL},
+	{"CreateTaskSet", "service", NULL, after_create_set},
+	{"DeleteService", "service", before_delete_service, NULL},
+	{"DeleteTaskSet", "service", before_delete_set, NULL},
+	{"DeregisterInstance", NULL, before_deregister, NULL},
+	{"ModifyListener", NULL, before_modify_listener, NULL},
+	{"ModifyRule", NULL, before_modify_rule, NULL},
+	{"RegisterInstance", NULL, before_register, NULL},
+	{"RegisterTaskDefinition", NULL, NULL, after_register_definition},
+	{"UpdateService", "service", NULL, NULL},
+	{"UpdateServicePrimaryTaskSet", "service", NULL, NULL},
+	{"UpdateTaskSet", "service", NULL, NULL},
+};
+
+static const struct call_row *find_row(const char *operation)
+{
+	for (size_t i = 0; i < LENGTH(call_rows); i++)
+		if (strcmp(call_rows[i].operation, operation) == 0)
+			return &call_rows[i];
+	return NULL;
+}
+
+/* The intent is durable before the call is sent. */
+static void check_intent(struct pipeline_checker *checker, const char *operation)
+{
+	_view_ struct store_view *view = store_view_open(checker->sim->store);
+	struct store_cursor cursor = {.view = view, .kind = &deployment_call_kind, .index = -1};
+	const struct store_object *object;
+	_arena_ struct arena *arena = arena_new(0);
+	struct json *record;
+
+	while ((object = store_next(&cursor)))
+		if (json_parse(object->api, arena, &record, NULL) == 0 &&
+			span_is(json_get_text(record, "result"), "SENT") &&
+			span_is(json_get_text(record, "operation"), operation))
+			return;
+	pipeline_sim_broken(checker->sim, "%s was sent before it was journalled", operation);
+}
+
+void pipeline_checker_before_call(struct pipeline_checker *checker, const char *operation,
+	const struct json *request)
+{
+	_view_ struct store_view *view = store_view_open(checker->sim->remote_store);
+	const struct call_row *row = find_row(operation);
+	struct world_state state;
+	struct calling calling = {checker, operation, request, NULL, &state};
+
+	if (!row) {
+		pipeline_sim_broken(checker->sim, "%s is no call of a deployment", operation);
+		return;
+	}
+	check_intent(checker, operation);
+	if (row->service_member && !is_ours(json_get_text(request, row->service_member)))
+		pipeline_sim_broken(checker->sim, "I5: %s of a service of another owner",
+			operation);
+	read_world(checker, view, &state);
+	if (row->before)
+		row->before(&calling);
+}
+
+void pipeline_checker_after_call(struct pipeline_checker *checker, const char *operation,
+	const struct json *request, const struct json *answer)
+{
+	const struct call_row *row = find_row(operation);
+	struct calling calling = {checker, operation, request, answer, NULL};
+
+	if (row && row->after)
+		row->after(&calling);
+}
+
+/* ---- the end ---- */
+
+struct end_state {
+	unsigned primaries, others; /* sets */
+	int64_t revision, primary_tasks, healthy, registered, strays, desired;
+	bool has_canary_service;
+	struct world_state state;
+};
+
+static void count_sets(const struct store_view *view, struct end_state *end)
+{
+	struct store_cursor cursor = {
+		.view = view, .kind = &task_set_kind, .index = -1, .prefix = SPAN(SERVICE "/")};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor))) {
+		const struct task_set_facts *facts = task_set_facts(object);
+
+		if (facts->status != TASK_SET_PRIMARY) {
+			end->others++;
+			continue;
+		}
+		end->primaries++;
+		end->revision = facts->revision;
+	}
+}
+
+static void count_deployments(const struct store_view *view, struct end_state *end)
+{
+	struct store_cursor cursor = {.view = view,
+		.kind = &service_deployment_kind,
+		.index = DEPLOYMENT_BY_LIVE,
+		.prefix = SPAN(SERVICE),
+		.exact = true};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor))) {
+		end->primaries++;
+		end->revision = service_deployment_facts(object)->revision;
+	}
+}
+
+static void read_end(struct pipeline_checker *checker, struct end_state *end)
+{
+	_view_ struct store_view *view = store_view_open(checker->sim->remote_store);
+	const struct store_object *service = store_get(view, &service_kind, SPAN(SERVICE)),
+				  *canary = store_get(view, &service_kind, SPAN(SERVICE CANARY));
+	struct store_cursor instances = {
+		.view = view, .kind = &cloudmap_instance_kind, .index = -1};
+
+	*end = (struct end_state){0};
+	if (checker->sim->plan.course.has_services)
+		count_deployments(view, end);
+	else
+		count_sets(view, end);
+	end->desired = service ? service_facts(service)->desired : -1;
+	end->has_canary_service = canary && service_facts(canary)->status != SERVICE_INACTIVE;
+	read_world(checker, view, &end->state);
+	for (size_t i = 0; i < end->state.task_count; i++) {
+		const struct live_task *task = &end->state.tasks[i];
+
+		end->primary_tasks += span_is(task->service, SIM_APPLICATION);
+		end->strays += !span_is(task->service, SIM_APPLICATION);
+		end->healthy += task->is_healthy;
+		end->registered += checker->sim->plan.course.has_names
+					   ? task->is_registered
+					   : task->in_blue && task->is_target_healthy;
+	}
+	/* And the instance of another owner. */
+	while (store_next(&instances))
+		end->strays++;
+	end->strays -= 1 + (checker->sim->plan.course.has_names ? end->registered : 0);
+}
+
+void pipeline_checker_check_end(struct pipeline_checker *checker, bool has_rolled_back)
+{
+	struct pipeline_sim *sim = checker->sim;
+	struct end_state end;
+
+	checker->is_protected = false;
+	read_end(checker, &end);
+	if (end.primaries != 1 || end.others > 0)
+		pipeline_sim_broken(sim, "I3: %u primaries and %u other sets are left",
+			end.primaries, end.others);
+	if (end.has_canary_service)
+		pipeline_sim_broken(sim, "I3: the canary's service is left");
+	if (end.revision != (has_rolled_back ? 1 : 2))
+		pipeline_sim_broken(sim, "I3: the primary runs revision %lld",
+			(long long)end.revision);
+	if (end.desired != sim->plan.desired || end.primary_tasks != end.desired ||
+		end.healthy != end.desired)
+		pipeline_sim_broken(sim,
+			"I3: %lld of %lld tasks of the primary are healthy, %lld wanted",
+			(long long)end.healthy, (long long)end.primary_tasks,
+			(long long)end.desired);
+	if (end.registered != end.desired || end.strays != 0)
+		pipeline_sim_broken(sim, "I3: %lld of %lld tasks get traffic, and %lld others",
+			(long long)end.registered, (long long)end.desired, (long long)end.strays);
+	for (size_t i = 0; i < end.state.rule_count; i++)
+		if (end.state.rules[i].is_pair &&
+			(end.state.rules[i].blue != 100 || end.state.rules[i].green != 0))
+			pipeline_sim_broken(sim, "I3: a rule has the weights %lld and %lld",
+				(long long)end.state.rules[i].blue,
+				(long long)end.state.rules[i].green);
+}
+
+void pipeline_checker_describe(struct pipeline_checker *checker, struct buffer *out)
+{
+	struct end_state end;
+
+	read_end(checker, &end);
+	buffer_format(out, "%u primary of revision %lld, %u others, %lld of %lld tasks registered",
+		end.primaries, (long long)end.revision, end.others, (long long)end.registered,
+		(long long)end.primary_tasks);
+	for (size_t i = 0; i < end.state.rule_count; i++)
+		if (end.state.rules[i].is_pair)
+			buffer_format(out, ", %lld/%lld", (long long)end.state.rules[i].blue,
+				(long long)end.state.rules[i].green);
+}

@@ -1,0 +1,284 @@
+/* See the header. */
+#include "sim/pipeline/pipeline_simulation.h"
+
+#include <inttypes.h>
+
+#include "base/memory.h"
+#include "control/runner_simulated.h"
+#include "sim/pipeline/pipeline_sim.h"
+
+#define STEP_US (SIM_SECOND_US / 2)
+#define WITHIN_US (3600 * SIM_SECOND_US)
+#define QUIET_US (40 * SIM_SECOND_US)
+#define TASK_DIES_EVERY_US (40 * SIM_SECOND_US)
+#define SEED 1 /* of sweeps */
+/* Of random runs, one in so many: */
+#define BROKEN_ONE_IN 6
+#define FAILS_ONE_IN 3
+#define CANCELS_ONE_IN 5
+#define DYING_ONE_IN 4
+#define CALM_ONE_IN 5
+#define CANCEL_MOST_US (90 * SIM_SECOND_US)
+
+const char *const pipeline_bug_names[PIPELINE_BUG_COUNT] = {
+#define X(name, text, meaning) [PIPELINE_BUG_##name] = text,
+	PIPELINE_BUGS(X)
+#undef X
+};
+
+const char *const pipeline_bug_meanings[PIPELINE_BUG_COUNT] = {
+#define X(name, text, meaning) [PIPELINE_BUG_##name] = meaning,
+	PIPELINE_BUGS(X)
+#undef X
+};
+
+/* ---- time ---- */
+
+static int pass_time(struct pipeline_sim *sim, int64_t duration_us, struct err *err)
+{
+	int r;
+
+	pipeline_sim_tend_servers(sim);
+	pipeline_sim_tend_calls(sim);
+	pipeline_sim_tend_world(sim);
+	r = runner_sleep_until(sim->root, runner_deadline_us(sim->root, duration_us));
+	if (r < 0)
+		err_set(err, r, "%s", runner_simulated_trouble(sim->root));
+	return r;
+}
+
+static int wait_for_end(struct pipeline_sim *sim, enum pipeline_deployment_state *ret_state,
+	struct err *err)
+{
+	int64_t until_us = runner_now_us(sim->root) + WITHIN_US;
+	int r = 0;
+
+	while (r == 0 && !sim->broken[0]) {
+		if (pipeline_sim_has_ended(sim, ret_state))
+			return 0;
+		if (runner_now_us(sim->root) > until_us)
+			pipeline_sim_broken(sim, "the deployment has not ended within an hour");
+		r = pass_time(sim, STEP_US, err);
+	}
+	return r;
+}
+
+static int be_quiet(struct pipeline_sim *sim, struct err *err)
+{
+	int r = 0;
+
+	for (int64_t passed_us = 0; r == 0 && passed_us < QUIET_US; passed_us += STEP_US)
+		r = pass_time(sim, STEP_US, err);
+	return r;
+}
+
+/* ---- the course ---- */
+
+/* By names as many tasks serve as before, unless all traffic goes to fewer tasks. */
+static int64_t floor_of(const struct pipeline_plan *plan)
+{
+	return plan->percent == 100 ? (plan->desired * plan->scale + 99) / 100 : plan->desired;
+}
+
+static int bring_up(struct pipeline_sim *sim, struct err *err)
+{
+	enum pipeline_deployment_state state = PIPELINE_DEPLOYMENT_PENDING;
+	bool is_broken = sim->plan.is_broken;
+	int r;
+
+	sim->plan.is_broken = false;
+	r = pipeline_sim_deploy(sim, 1, err);
+	if (r >= 0)
+		r = wait_for_end(sim, &state, err);
+	if (r >= 0)
+		r = be_quiet(sim, err);
+	if (r >= 0 && !sim->broken[0] && state != PIPELINE_DEPLOYMENT_SUCCESS)
+		pipeline_sim_broken(sim, "the first deployment did not succeed");
+	sim->plan.is_broken = is_broken;
+	return r;
+}
+
+static void begin_faults(struct pipeline_sim *sim)
+{
+	struct simulated_faults faults = {.task_dies_every_us = TASK_DIES_EVERY_US};
+
+	sim->is_faulty = !sim_one_in(sim, CALM_ONE_IN);
+	sim->are_tasks_dying = sim_one_in(sim, DYING_ONE_IN);
+	if (sim->are_tasks_dying)
+		simulated_world_set_faults(sim->machines, &faults);
+}
+
+static void count_end(struct pipeline_sim *sim, enum pipeline_deployment_state state)
+{
+	sim->result.succeeded += state == PIPELINE_DEPLOYMENT_SUCCESS;
+	sim->result.rolled_back += state == PIPELINE_DEPLOYMENT_FAILURE;
+	sim->result.cancelled += state == PIPELINE_DEPLOYMENT_CANCELLED;
+}
+
+static int cancel(struct pipeline_sim *sim, struct err *err)
+{
+	int64_t at_us = runner_now_us(sim->root) + (int64_t)sim_draw(sim, CANCEL_MOST_US);
+	enum pipeline_deployment_state state;
+	int r = 0;
+
+	while (r == 0 && runner_now_us(sim->root) < at_us && !pipeline_sim_has_ended(sim, &state))
+		r = pass_time(sim, STEP_US, err);
+	if (r == 0 && pipeline_sim_cancel(sim, true, err) == -EIO)
+		pipeline_sim_cancel(sim, true, err);
+	return r;
+}
+
+static int deploy_next(struct pipeline_sim *sim, bool cancels, struct err *err)
+{
+	enum pipeline_deployment_state state = PIPELINE_DEPLOYMENT_PENDING;
+	struct simulated_counts counts;
+	int r;
+
+	pipeline_checker_begin(sim->checker, floor_of(&sim->plan));
+	do
+		r = pipeline_sim_deploy(sim, 2, err);
+	while (r == -EIO);
+	if (r >= 0 && cancels)
+		r = cancel(sim, err);
+	if (r >= 0)
+		r = wait_for_end(sim, &state, err);
+	sim->is_faulty = false;
+	simulated_world_counts(sim->machines, &counts);
+	sim->result.task_deaths = (unsigned)counts.task_deaths;
+	simulated_world_calm_down(sim->machines);
+	if (r < 0 || sim->broken[0])
+		return r;
+	count_end(sim, state);
+	r = be_quiet(sim, err);
+	if (r >= 0)
+		pipeline_checker_check_end(sim->checker, state != PIPELINE_DEPLOYMENT_SUCCESS);
+	return r;
+}
+
+/* ---- runs ---- */
+
+static void set_up(struct pipeline_sim *sim, uint64_t seed, FILE *trace, bool steps)
+{
+	static const char *const names[SIM_SERVERS] = {"anna", "bert"};
+
+	sim->root = runner_simulated_new(seed);
+	sim->random = runner_random(sim->root);
+	runner_simulated_trace_to(sim->root, trace, steps);
+	sim->checker = pipeline_checker_new(sim);
+	sim->server_count = 1;
+	for (size_t i = 0; i < SIM_SERVERS; i++) {
+		sim->servers[i].sim = sim;
+		sim->servers[i].name = names[i];
+	}
+}
+
+static int open_all(struct pipeline_sim *sim, struct err *err)
+{
+	int r = pipeline_sim_open_world(sim, err);
+
+	if (r >= 0)
+		r = pipeline_sim_open_store(sim, err);
+	return r < 0 ? r : bring_up(sim, err);
+}
+
+/* -EDEADLK is a property that is broken. */
+static int judge(struct pipeline_sim *sim, int code, struct err *err)
+{
+	if (code == -EDEADLK) {
+		pipeline_sim_broken(sim, "%s", runner_simulated_trouble(sim->root));
+		code = 0;
+	}
+	sim->result.virtual_us = runner_now_us(sim->root);
+	sim->result.steps = runner_simulated_steps(sim->root);
+	sim->result.hash = runner_simulated_hash(sim->root);
+	return code == 0 && sim->broken[0] ? err_set(err, -EBADMSG, "%s", sim->broken) : code;
+}
+
+static void finish(struct pipeline_sim *sim)
+{
+	for (size_t i = 0; i < SIM_SERVERS; i++)
+		pipeline_sim_take_down(sim, &sim->servers[i]);
+	pipeline_sim_close_world(sim);
+	runner_stop(sim->root);
+	runner_join(sim->root, NULL);
+	pipeline_sim_close_store(sim);
+	store_close(sim->remote_store);
+	pipeline_checker_free(sim->checker);
+	runner_free(sim->root);
+}
+
+static void draw_plan(struct pipeline_sim *sim)
+{
+	static const int64_t percents[] = {5, 10, 20, 33, 50, 75}, scales[] = {25, 50, 100};
+	struct pipeline_plan *plan = &sim->plan;
+
+	*plan = (struct pipeline_plan){
+		.course = {.is_canary = sim_one_in(sim, 2),
+			.has_services = sim_one_in(sim, 2),
+			.has_names = sim_one_in(sim, 2),
+			.fails_at =
+				sim_one_in(sim, FAILS_ONE_IN) ? 1 + (unsigned)sim_draw(sim, 4) : 0},
+		.desired = 1 + (int64_t)sim_draw(sim, 5),
+		.scale = 100,
+		.percent = 100,
+		.is_canary_registered_by_ecs = sim_one_in(sim, 3),
+		.has_health_checks = sim_one_in(sim, 2),
+		.is_broken = sim_one_in(sim, BROKEN_ONE_IN)};
+	if (plan->course.is_canary) {
+		plan->scale = scales[sim_draw(sim, LENGTH(scales))];
+		plan->percent = percents[sim_draw(sim, LENGTH(percents))];
+	}
+}
+
+int pipeline_simulation_run(uint64_t seed, const struct pipeline_simulation *simulation,
+	struct pipeline_simulation_result *ret_result, struct err *err)
+{
+	struct pipeline_sim sim = {.bug = simulation->bug};
+	bool cancels;
+	int r;
+
+	set_up(&sim, seed, simulation->trace, simulation->trace_steps);
+	draw_plan(&sim);
+	sim.server_count = 1 + (unsigned)sim_draw(&sim, SIM_SERVERS);
+	cancels = sim_one_in(&sim, CANCELS_ONE_IN);
+	r = open_all(&sim, err);
+	if (r >= 0 && !sim.broken[0]) {
+		begin_faults(&sim);
+		r = deploy_next(&sim, cancels, err);
+	}
+	r = judge(&sim, r, err);
+	if (r == -EBADMSG)
+		err_prefix(err, r, "seed %" PRIu64, seed);
+	if (ret_result && (r == 0 || r == -EBADMSG))
+		*ret_result = sim.result;
+	finish(&sim);
+	return r;
+}
+
+int pipeline_simulation_crash(const struct pipeline_kill *kill, unsigned *ret_calls, char **ret_end,
+	struct err *err)
+{
+	struct pipeline_sim sim = {
+		.bug = kill->bug, .kill_at = kill->call, .kill_after = kill->after};
+	_buffer_ struct buffer end = {0};
+	int r;
+
+	set_up(&sim, SEED, kill->trace, false);
+	sim.plan = (struct pipeline_plan){.course = kill->course,
+		.desired = 3,
+		.scale = kill->course.is_canary ? 50 : 100,
+		.percent = kill->course.is_canary ? 33 : 100};
+	r = open_all(&sim, err);
+	sim.is_counting = true;
+	if (r >= 0 && !sim.broken[0])
+		r = deploy_next(&sim, false, err);
+	if (r >= 0 && !sim.broken[0])
+		pipeline_checker_describe(sim.checker, &end);
+	r = judge(&sim, r, err);
+	if (r == 0) {
+		*ret_calls = sim.calls;
+		*ret_end = buffer_take(&end, NULL);
+	}
+	finish(&sim);
+	return r;
+}

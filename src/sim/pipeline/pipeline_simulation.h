@@ -1,0 +1,72 @@
+/*
+ * Deployments of an application where everything fails, from one seed. Servers with the real engine deliver by canary and
+ * blue/green, with task sets and with a second service, by names and behind target groups. The ECS that they call is
+ * remote: slipway's own ECS, Cloud Map and Elastic Load Balancing, with the real controllers, on a simulated runtime.
+ * Calls are throttled, fail, get lost before and after they took effect, and answer in part; operations of Cloud Map are
+ * PENDING for a while, or FAIL. Servers crash at calls and at commits, tasks die, new versions do not work, and users
+ * cancel.
+ *
+ * Every call that changes something is recorded. pipeline_checker.h recomputes the invariants from these calls and from
+ * the remote ECS itself.
+ */
+#ifndef SIM_PIPELINE_PIPELINE_SIMULATION_H
+#define SIM_PIPELINE_PIPELINE_SIMULATION_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "base/err.h"
+#include "pipeline/bug.h"
+
+extern const char *const pipeline_bug_names[PIPELINE_BUG_COUNT];
+extern const char *const pipeline_bug_meanings[PIPELINE_BUG_COUNT];
+
+struct pipeline_simulation {
+	enum pipeline_bug bug;
+	FILE *trace; /* NULL: none */
+	bool trace_steps;
+};
+
+struct pipeline_simulation_result {
+	uint64_t hash; /* same seed, same program: same hash */
+	uint64_t steps;
+	int64_t virtual_us;
+	unsigned calls; /* that change something and took effect */
+	unsigned crashes, throttled, failed, lost, unanswered, late, pending, failed_operations,
+		partial;
+	unsigned task_deaths;
+	unsigned succeeded, rolled_back, cancelled; /* deployments */
+};
+
+/* 0, or -EBADMSG with the first broken property, or another code when the simulation itself could not run. The result is
+ * filled in both of the first two cases; it may be NULL. */
+int pipeline_simulation_run(uint64_t seed, const struct pipeline_simulation *simulation,
+	struct pipeline_simulation_result *ret_result, struct err *err);
+
+/* What is delivered, and how it ends. */
+struct pipeline_course {
+	bool is_canary;    /* else blue/green */
+	bool has_services; /* a second service; else task sets */
+	bool has_names;    /* clients use a name; else a load balancer */
+	unsigned
+		fails_at; /* the stage (from 1) after which an approval times out; 0: it succeeds */
+};
+
+struct pipeline_kill {
+	struct pipeline_course course;
+	unsigned call; /* from 1: at which call the server is killed; 0: never */
+	bool after;    /* it took effect, and the answer is lost; else it was not sent */
+	enum pipeline_bug bug;
+	FILE *trace;
+};
+
+/*
+ * One deployment in which the server is killed at one call that changes something; no other faults. *ret_calls is how many
+ * there were: when that is fewer than kill->call, nothing was killed. *ret_end describes the end, the same for every call;
+ * free it.
+ */
+int pipeline_simulation_crash(const struct pipeline_kill *kill, unsigned *ret_calls, char **ret_end,
+	struct err *err);
+
+#endif
