@@ -29,6 +29,8 @@ struct carrying {
 	const struct observed *observed;
 	struct span stage;
 	struct span reason; /* of a failure */
+	/* There was no answer: by the time of the next call the decision may be out of date. */
+	bool is_interrupted;
 	struct err *err;
 };
 
@@ -136,20 +138,38 @@ static int64_t pause_ms(const struct deployment_pass *pass, const struct pending
 					: age_ms;
 }
 
+/* Another client undoes what the call does, or it has no effect: it is not sent without a pause. */
+static bool was_done(const struct deployment_pass *pass, const struct pending_call *call)
+{
+	const struct journalled_call *calls = pass->calls.items;
+
+	for (size_t i = pass->calls.count; i > 0; i--) {
+		const struct journal_record *record = &calls[i - 1].record;
+
+		if (record->result == JOURNAL_DONE && span_is(record->operation, call->operation) &&
+			span_equal(record->role, call->role) &&
+			span_equal(record->target, call->target) && record->number == call->number)
+			return true;
+	}
+	return false;
+}
+
 /* FAILED: *carrying->reason. */
 static int send(struct carrying *carrying, struct pending_call *call, enum carried *ret_carried)
 {
 	struct deployment_pass *pass = carrying->pass;
 	struct outcall_result result;
+	bool is_repeated = was_done(pass, call);
 	int r = calls_send(pass, carrying->stage, call, &result, carrying->err);
 
 	if (r < 0)
 		return r;
 	*ret_carried = CARRIED_SENT;
-	pass_again_at(pass, pass->now_ms);
+	pass_again_at(pass, is_repeated ? pass->now_ms + pass->poll_ms : pass->now_ms);
 	if (result.outcome == OUTCALL_DONE)
 		return 0;
 	if (calls_must_be_repeated(&result)) {
+		carrying->is_interrupted = true;
 		pass->again_ms = pass->now_ms + pause_ms(pass, call);
 		return 0;
 	}
@@ -589,14 +609,12 @@ static int set_weights(struct carrying *carrying, const struct next_call *next,
 
 		if (rule->weight == next->number)
 			continue;
-		if (SEEDED_BUG(carrying->pass->config->bug == PIPELINE_BUG_ONE_RULE) && i > 0)
-			break;
 		json_set_string(arena, call.request, rule->is_default ? "ListenerArn" : "RuleArn",
 			rule->arn);
 		json_set(arena, call.request, rule->is_default ? "DefaultActions" : "Actions",
 			weigh(carrying, rule->actions, next->number));
 		r = send(carrying, &call, ret_carried);
-		if (*ret_carried == CARRIED_FAILED)
+		if (*ret_carried == CARRIED_FAILED || carrying->is_interrupted)
 			break;
 	}
 	return r;
@@ -639,7 +657,7 @@ int carry_out_calls(struct deployment_pass *pass, const struct observed *observe
 	*ret_carried = CARRIED_SENT;
 	for (size_t i = 0; i < decision->calls.count && r >= 0; i++) {
 		r = variants[calls[i].kind][variant](&carrying, &calls[i], ret_carried);
-		if (*ret_carried == CARRIED_FAILED)
+		if (*ret_carried == CARRIED_FAILED || carrying.is_interrupted)
 			break;
 	}
 	*ret_reason = carrying.reason;

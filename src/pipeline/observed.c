@@ -3,8 +3,6 @@
  * their tags: what this deployment created, and what was primary before it. A set with the application's tag that is
  * neither belongs to an earlier deployment and is a leftover; every other set has another owner.
  */
-#include <stdio.h>
-
 #include "base/memory.h"
 #include "base/seeded_bug.h"
 #include "pipeline/describe.h"

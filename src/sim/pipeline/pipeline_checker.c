@@ -17,6 +17,7 @@
 #define TASKS_MAX 128
 #define RULES_MAX 4
 #define CHANGES_AT_ONCE 64
+#define SICK_SEEN_US SIM_SECOND_US
 #define TTL_MS (SIM_TTL_SECONDS * INT64_C(1000))
 
 /* A task of the application. Texts live as long as the view. */
@@ -403,6 +404,13 @@ static void before_deregister(const struct calling *calling)
 			"I5: DeregisterInstance of an instance of another owner");
 }
 
+/* Long enough that each reader sees it. */
+static bool is_sick(const struct pipeline_sim *sim, enum pipeline_group group)
+{
+	return sim->sick_group == group &&
+	       runner_now_us(sim->root) > sim->sick_since_us + SICK_SEEN_US;
+}
+
 static void before_modify(const struct calling *calling, const char *member)
 {
 	const struct json *actions = json_get(calling->request, member);
@@ -410,6 +418,11 @@ static void before_modify(const struct calling *calling, const char *member)
 	struct rule_state rule = read_actions(calling->checker, actions);
 	struct pipeline_sim *sim = calling->checker->sim;
 
+	if ((rule.blue > 0 && is_sick(sim, PIPELINE_BLUE)) ||
+		(rule.green > 0 && is_sick(sim, PIPELINE_GREEN)))
+		pipeline_sim_broken(sim,
+			"I1: %s gives weight to a target group without healthy targets",
+			calling->operation);
 	if (!rule.is_pair || json_array_count(actions) != 1)
 		pipeline_sim_broken(sim, "I5: %s of a rule that does not forward to the pair",
 			calling->operation);
@@ -431,7 +444,7 @@ static void before_modify_listener(const struct calling *calling)
 	before_modify(calling, "DefaultActions");
 }
 
-/* What was created by an earlier call of the same kind is given back, and not created again. */
+/* A repeated call answers with the first object and creates no other one. */
 static void note_created(const struct calling *calling, struct span what, struct span arn)
 {
 	struct pipeline_checker *checker = calling->checker;
@@ -535,6 +548,20 @@ void pipeline_checker_after_call(struct pipeline_checker *checker, const char *o
 
 	if (row && row->after)
 		row->after(&calling);
+}
+
+enum pipeline_group pipeline_checker_find_unused(struct pipeline_checker *checker)
+{
+	_view_ struct store_view *view = store_view_open(checker->sim->remote_store);
+	struct world_state state = {0};
+	int64_t blue = 0, green = 0;
+
+	read_rules(checker, view, &state);
+	for (size_t i = 0; i < state.rule_count; i++) {
+		blue += state.rules[i].blue;
+		green += state.rules[i].green;
+	}
+	return blue == 0 ? PIPELINE_BLUE : green == 0 ? PIPELINE_GREEN : PIPELINE_NO_GROUP;
 }
 
 /* ---- the end ---- */

@@ -19,6 +19,8 @@
 struct pipeline_checker;
 struct pipeline_sim;
 
+enum pipeline_group { PIPELINE_NO_GROUP, PIPELINE_BLUE, PIPELINE_GREEN };
+
 struct pipeline_checker *pipeline_checker_new(struct pipeline_sim *sim);
 void pipeline_checker_free(struct pipeline_checker *checker);
 int pipeline_checker_follow(struct pipeline_checker *checker, struct err *err);
@@ -32,6 +34,8 @@ void pipeline_checker_before_call(struct pipeline_checker *checker, const char *
 /* It was done. */
 void pipeline_checker_after_call(struct pipeline_checker *checker, const char *operation,
 	const struct json *request, const struct json *answer);
+/* A target group of the pair to which no rule gives weight. */
+enum pipeline_group pipeline_checker_find_unused(struct pipeline_checker *checker);
 /* I3. has_rolled_back: the version before is back. */
 void pipeline_checker_check_end(struct pipeline_checker *checker, bool has_rolled_back);
 /* "1 primary of abc:2 with 2 tasks, 0 canaries, weights 100/0, 2 registered", the same for the same end. */

@@ -2,11 +2,14 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "cloudmap/cloudmap.h"
 #include "control/runner_simulated.h"
+#include "ecs/ecs.h"
+#include "elb/elb.h"
 #include "pipeline/deployments.h"
 #include "sim/pipeline/pipeline_sim.h"
 
-#define KINDS_MAX 32
+#define KINDS_MAX 96
 #define CRASH_AT_COMMIT_ONE_IN 150
 #define FAIL_COMMIT_ONE_IN 80
 #define DOWN_MOST_US (15 * SIM_SECOND_US)
@@ -67,17 +70,23 @@ static int after_commit(void *context)
 
 int pipeline_sim_open_store(struct pipeline_sim *sim, struct err *err)
 {
+	const struct {
+		const struct store_kind *const *kinds;
+		size_t count;
+	} tables[] = {{pipeline_kinds, pipeline_kind_count}, {ecs_kinds, ecs_kind_count},
+		{cloudmap_kinds, cloudmap_kind_count}, {elb_kinds, elb_kind_count}};
 	const struct store_kind *kinds[KINDS_MAX] = {&server_kind, &claim_kind};
 	struct store_config config = {.url = "memory:",
 		.kinds = kinds,
-		.kind_count = 2 + pipeline_kind_count,
+		.kind_count = 2,
 		.clock = runner_clock(sim->root),
 		.inline_writes = true,
 		.faults = &sim->store_faults};
 
 	sim->store_faults = (struct store_faults){before_commit, after_commit, sim};
-	for (size_t i = 0; i < pipeline_kind_count; i++)
-		kinds[2 + i] = pipeline_kinds[i];
+	for (size_t i = 0; i < LENGTH(tables); i++)
+		for (size_t j = 0; j < tables[i].count; j++)
+			kinds[config.kind_count++] = tables[i].kinds[j];
 	return store_open(&config, &sim->store, err);
 }
 
@@ -215,7 +224,7 @@ static struct span service_file(const struct pipeline_sim *sim, struct arena *ar
 			: "");
 }
 
-/* One stage, and the approval that nobody gives if the deployment is to fail after it. */
+/* One stage, and an approval that times out if the deployment is to fail after it. */
 static void add_stage(const struct pipeline_sim *sim, struct buffer *out, unsigned number,
 	const char *kind, const char *options)
 {

@@ -52,7 +52,7 @@ struct pipeline_operation {
 
 /* A call that takes effect after its caller has given up. */
 struct pipeline_late_call {
-	int64_t due_us; /* 0: it was delivered */
+	int64_t sent_us, due_us; /* due 0: it was delivered */
 	char operation[24], *request;
 };
 
@@ -87,6 +87,10 @@ struct pipeline_sim {
 	unsigned operation_count;
 	struct pipeline_late_call late_calls[SIM_LATE_CALLS_MAX];
 	unsigned late_call_count;
+	int64_t deleted_us; /* when a set or a service was deleted last */
+	/* The targets of a group without weight are unhealthy for a while. */
+	enum pipeline_group sick_group;
+	int64_t sick_since_us, sick_until_us;
 	/* A sweep. */
 	unsigned kill_at, calls;
 	bool kill_after, is_counting;

@@ -44,7 +44,7 @@ struct pipeline_simulation_result {
 int pipeline_simulation_run(uint64_t seed, const struct pipeline_simulation *simulation,
 	struct pipeline_simulation_result *ret_result, struct err *err);
 
-/* What is delivered, and how it ends. */
+/* The kind of delivery, and how it ends. */
 struct pipeline_course {
 	bool is_canary;    /* else blue/green */
 	bool has_services; /* a second service; else task sets */

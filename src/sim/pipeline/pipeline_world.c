@@ -13,6 +13,8 @@
 #define INSTANCE_MEMORY 8192
 #define DRAIN_SECONDS 3
 #define TARGETS_AT_ONCE 128
+#define SICK_ONE_IN 40 /* looks at the targets */
+#define SICK_US (25 * SIM_SECOND_US)
 
 static struct elb_context elb_context = {
 	.domain = {"simulated.internal", 18},
@@ -129,7 +131,7 @@ static bool define_rule(struct pipeline_sim *sim, struct arena *arena, unsigned 
 		sim->listener_arn, priority, priority, SPAN_ARGS(actions));
 }
 
-/* The default rule and another one forward to the pair, a third rule elsewhere. */
+/* The default rule and another one forward to the pair, a third rule to another group. */
 static bool define_balancer(struct pipeline_sim *sim)
 {
 	_arena_ struct arena *arena = arena_new(0);
@@ -164,6 +166,12 @@ static bool define_balancer(struct pipeline_sim *sim)
 
 /* ---- the plane ---- */
 
+static bool is_sick(const struct pipeline_sim *sim, struct span group)
+{
+	return (sim->sick_group == PIPELINE_BLUE && span_is(group, "blue")) ||
+	       (sim->sick_group == PIPELINE_GREEN && span_is(group, "green"));
+}
+
 static int tend_target(struct pipeline_sim *sim, struct store_transaction *transaction,
 	const struct store_object *target, struct err *err)
 {
@@ -174,6 +182,9 @@ static int tend_target(struct pipeline_sim *sim, struct store_transaction *trans
 		return facts->drain_until_ms > now_ms ? 0
 						      : store_delete(transaction, &elb_target_kind,
 								target->key, target->revision, err);
+	if (is_sick(sim, facts->group))
+		return elb_target_set_state(transaction, target, ELB_TARGET_UNHEALTHY,
+			PROBE_REASON_FAILED, 0, now_ms, store_transaction_arena(transaction), err);
 	if (facts->state == ELB_TARGET_HEALTHY || sim_one_in(sim, 2))
 		return 0;
 	return elb_target_set_state(transaction, target, ELB_TARGET_HEALTHY, PROBE_REASON_NONE, 0,
@@ -197,8 +208,23 @@ static int tend(struct store_transaction *transaction, void *context, struct err
 	return r;
 }
 
+/* Only groups without traffic become sick: the others would break I1 without any fault of the engine. */
+static void draw_sickness(struct pipeline_sim *sim)
+{
+	int64_t now_us = runner_now_us(sim->root);
+
+	if (sim->sick_group && now_us >= sim->sick_until_us)
+		sim->sick_group = PIPELINE_NO_GROUP;
+	if (sim->sick_group || !sim->is_faulty || !sim_one_in(sim, SICK_ONE_IN))
+		return;
+	sim->sick_group = pipeline_checker_find_unused(sim->checker);
+	sim->sick_since_us = now_us;
+	sim->sick_until_us = now_us + SICK_US;
+}
+
 void pipeline_sim_tend_world(struct pipeline_sim *sim)
 {
+	draw_sickness(sim);
 	if (!sim->plan.course.has_names)
 		store_write_wait(sim->remote_store, tend, sim, NULL, NULL);
 }
