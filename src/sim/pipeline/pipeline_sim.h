@@ -123,7 +123,7 @@ void pipeline_sim_crash(struct pipeline_sim *sim, struct runner *runner);
 /* Asks for a deployment; its ID is in sim->deployment. */
 int pipeline_sim_deploy(struct pipeline_sim *sim, unsigned version, struct err *err);
 int pipeline_sim_cancel(struct pipeline_sim *sim, bool roll_back, struct err *err);
-/* False: it goes on. */
+/* False: it continues. */
 bool pipeline_sim_has_ended(struct pipeline_sim *sim, enum pipeline_deployment_state *ret_state);
 
 /* ---- pipeline_world.c ---- */
