@@ -26,7 +26,9 @@ static int take_steps(struct flow_pass *pass, struct err *err)
 		const struct flow_node_facts *facts = &pass->nodes[step.node].facts;
 
 		switch (step.type) {
-		case FLOW_STEP_OBSERVE: continue;
+		case FLOW_STEP_OBSERVE:
+			flow_pass_again_at(pass, pass->now_ms + PASS_POLL_MS);
+			continue;
 		case FLOW_STEP_START: break;
 		case FLOW_STEP_PLAN: code = flow_plan_node(pass, step.node, err); break;
 		case FLOW_STEP_WITHDRAW:
@@ -125,6 +127,8 @@ static void update_node(struct flow_pass *pass, uint32_t node)
 	write_names(pass, node);
 	if (record->phase != FLOW_PHASE_PLANNING && record->state != FLOW_NODE_WAITING_APPROVAL)
 		facts->plan_deployment = SPAN("");
+	if (record->state == FLOW_NODE_WAITING_APPROVAL && pass->definition.nodes[node].is_latest)
+		flow_pass_again_at(pass, pass->now_ms + PASS_POLL_MS);
 	if (record->state == FLOW_NODE_RUNNING && facts->started_ms == 0)
 		facts->started_ms = pass->now_ms;
 	if (!flow_node_state_is_terminal(record->state))
