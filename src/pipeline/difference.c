@@ -21,6 +21,9 @@ static const struct filled_member {
 	{"protocol", "tcp"},
 	{"networkMode", "bridge"},
 	{"operatingSystemFamily", NULL},
+	{"interval", "30"}, /* of health checks */
+	{"timeout", "5"},
+	{"retries", "3"},
 };
 
 static bool is_filled_in(struct span name, const struct json *value)

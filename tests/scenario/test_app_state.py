@@ -3,6 +3,7 @@ import json
 import time
 
 import pytest
+from applications import Application
 from conftest import DEADLINE, wait_until
 from remote_ecs import RemoteProxy
 from remote_world import World as RemoteWorld
@@ -159,6 +160,36 @@ def test_a_service_that_is_gone(world):
     world.traffic.ecs.delete_service(service=world.name, force=True)
     shown = wait_for_sync(world, "OUT_OF_SYNC")
     assert paths(shown) == ["service"] and "service" not in shown
+
+
+def test_what_ecs_fills_in_is_no_drift(slipway, tmp_path):
+    """A task definition that leaves much to ECS, and a service that ECS rolls."""
+    app = Application(slipway, tmp_path / "app", "rich")
+    app.task([
+        {"name": "web", "image": "host", "memory": 32, "command": ["sleep", "1000"],
+         "portMappings": [{"containerPort": 80}], "environment": [{"name": "B", "value": "2"},
+                                                                {"name": "A", "value": "1"}],
+         "healthCheck": {"command": ["CMD-SHELL", "true"], "interval": 5},
+         "dependsOn": [{"containerName": "side", "condition": "START"}],
+         "ulimits": [{"name": "nofile", "softLimit": 512, "hardLimit": 512}],
+         "dockerLabels": {"team": "a"}, "stopTimeout": 5},
+        {"name": "side", "image": "host", "memory": 32, "essential": False,
+         "command": ["sleep", "1000"]}], mode="awsvpc",
+        requiresCompatibilities=["EC2"], tags=[{"key": "team", "value": "a"}])
+    app.service(1, controller="ECS", launchType="EC2", tags=[{"key": "team", "value": "a"}],
+                deploymentConfiguration={"minimumHealthyPercent": 50})
+    assert app.sync()["state"] == "SUCCESS"
+    shown = {}
+
+    def in_sync():
+        shown.update(json.loads(app.run("app", "status", app.name, "-o", "json").stdout))
+        return shown["sync"] != "UNKNOWN"
+
+    wait_until(in_sync, "it was read")
+    assert shown["sync"] == "SYNCED", shown["differences"]
+    assert [item["role"] for item in shown["service"]["taskSets"]] == ["PRIMARY"]
+    assert len(shown["service"]["taskSets"][0]["tasks"]) == 1
+    assert "differences" not in shown and "deployment" in shown["service"]["taskSets"][0]
 
 
 def test_a_remote_service(start_slipway, tmp_path):
