@@ -166,26 +166,29 @@ static int read_histories(struct pass *pass, struct err *err)
 
 /* ---- steps before applying ---- */
 
+/* Asked once. In the arena. */
 static int read_kube_version(struct release_passes *passes, struct arena *arena,
 	const char **ret_version, struct err *err)
 {
 	struct kube_version version;
-	bool known;
+	struct span known;
 	int r;
 
 	lock_take(&passes->lock);
-	known = passes->kube_version[0] != '\0';
+	known = arena_copy_span(arena, span_of(passes->kube_version));
 	lock_release(&passes->lock);
-	if (!known) {
-		r = kube_server_version(passes->applier.calls.client, arena, &version, err);
-		if (r < 0)
-			return r;
-		lock_take(&passes->lock);
-		snprintf(passes->kube_version, sizeof(passes->kube_version), "%.*s",
-			SPAN_ARGS(version.git));
-		lock_release(&passes->lock);
+	if (known.length > 0) {
+		*ret_version = known.data;
+		return 0;
 	}
-	*ret_version = passes->kube_version;
+	r = kube_server_version(passes->applier.calls.client, arena, &version, err);
+	if (r < 0)
+		return r;
+	lock_take(&passes->lock);
+	snprintf(passes->kube_version, sizeof(passes->kube_version), "%.*s",
+		SPAN_ARGS(version.git));
+	*ret_version = arena_copy_string(arena, passes->kube_version);
+	lock_release(&passes->lock);
 	return 0;
 }
 

@@ -95,13 +95,15 @@ int release_write_version(const struct release_steps *steps, const struct releas
 	struct span text = SPAN("");
 	struct json *answer;
 	int r = release->name.length > NAME_MAX_LENGTH
-			? err_set(&failure, -EINVAL, "the name is longer than %d characters",
+			? err_set(&failure, -ENAMETOOLONG, "the name is longer than %d characters",
 				  NAME_MAX_LENGTH)
 			: render_version(steps, release, version, arena, &text, &failure);
 
 	*ret_failure = (struct release_failure){NULL, SPAN("")};
 	if (r < 0) {
-		ret_failure->reason = r == -EFBIG ? "TooLarge" : "RenderFailed";
+		ret_failure->reason = r == -EFBIG          ? "TooLarge"
+				      : r == -ENAMETOOLONG ? "InvalidName"
+							   : "RenderFailed";
 		ret_failure->message = arena_copy_span(arena, span_of(failure.message));
 		return 0;
 	}

@@ -109,6 +109,11 @@ static const struct key {
 		"slipway:VERSION."},
 	{"releases.namespace", NULL, VALUE_TEXT, OFFSET(releases_namespace), NULL, 0, 0, "", NULL,
 		"Only Releases of this Kubernetes namespace. Without it: of all."},
+	{"releases.leaseDuration", NULL, VALUE_DURATION, OFFSET(releases_lease_ms), NULL, 2000,
+		300000, "15s", NULL,
+		"When another server takes the Lease slipway-releases of one that does not renew "
+		"it: "
+		"15s, 1m."},
 	{"releases.leaseNamespace", NULL, VALUE_TEXT, OFFSET(releases_lease_namespace), NULL, 0, 0,
 		"", NULL,
 		"Namespace of the Lease slipway-releases, by which one of several servers runs "

@@ -40,9 +40,9 @@ struct server_config {
 	int64_t kubernetes_burst;
 	bool releases_enabled;
 	const char *releases_proxy_image;
-	const char *releases_namespace; /* NULL: all */
-	const char *
-		releases_lease_namespace; /* NULL: that of the kubeconfig's context, or of our pod */
+	const char *releases_namespace;       /* NULL: all */
+	const char *releases_lease_namespace; /* NULL: the context's, or our pod's */
+	int64_t releases_lease_ms;
 	bool sync_enabled;
 	int64_t sync_workers;
 	int64_t sync_resync_ms;

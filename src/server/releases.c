@@ -74,6 +74,7 @@ static int start_lease(struct server *server, const struct kube_access *access, 
 				     : access->default_namespace,
 		.name = SPAN(LEASE_NAME),
 		.identity = span_of(server->host),
+		.duration_s = (int)(server->config->releases_lease_ms / 1000),
 		.changed = lease_changed,
 		.failed = lease_failed,
 		.context = server};

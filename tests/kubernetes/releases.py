@@ -76,13 +76,14 @@ class Releases:
                                        "kind": kind.removesuffix("Binding")},
                            "subjects": [{"kind": "User", "name": USER, "apiGroup": "rbac.authorization.k8s.io"}]})
 
-    def start(self, start_slipway, state=None, **options):
-        """A server that runs the controllers, with the rights of the roles. options: of `releases`."""
+    def start(self, start_slipway, state=None, user=USER, **options):
+        """A server that runs the controllers, with the rights of the roles or of another user. options: of
+        `releases`."""
         config = os.path.join(self.folder, "slipway.yaml")
         with open(config, "w", encoding="utf-8") as file:
             json.dump({"releases": {"enabled": True, "leaseNamespace": "slipway", **options}}, file)
         self.server = start_slipway("--config", config, "--runtime", "none", "--kubeconfig",
-                             self.cluster.credentials.path(f"{USER}.kubeconfig"), state=state)
+                             self.cluster.credentials.path(f"{user}.kubeconfig"), state=state)
         return self.server
 
     def restart(self, start_slipway):

@@ -1,13 +1,17 @@
 """Releases whose objects others change, too: autoscalers, canaries, other field managers, another slipway. And the rights
 that the controller has: what the API server's audit log shows is what the roles grant."""
 import json
+import os
+import signal
 
 import pytest
 
+from api import ApiError
 from conftest import DEADLINE, Servers, wait_until
 from releases import Releases, audit_flags
 from test_releases import APP, BLUE, RED, config_map, documents
 
+RELEASE_WORKERS = 4
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 
 
@@ -170,6 +174,69 @@ def test_only_the_holder_of_the_lease_acts(releases, world, servers):
     assert world.api.get(lease)["spec"]["holderIdentity"] != holder
     world.server = second.server
     releases.server = second.server
+
+
+def test_a_server_that_lost_the_lease_writes_nothing(releases, world, servers):
+    """S49, the Release's part: a server that was stopped in the middle of an apply, while another one took over."""
+    world.server.stop()
+    world.start(servers.start, state=world.server.state, leaseDuration="4s")
+    names = [f"map-{number:02}" for number in range(40)]
+    maps = f"/api/v1/namespaces/{releases.namespace}/configmaps"
+    releases.create("web", documents(*(config_map(name) for name in names)))
+    wait_until(lambda: len(releases.api.list(maps, labelSelector="slipway.dev/release")[0]) > 1, "it applies")
+    os.kill(world.server.process.pid, signal.SIGSTOP)
+    try:
+        second = Releases(world.cluster, world.folder, releases.namespace)
+        second.start(servers.start, user="admin", leaseDuration="4s")
+        second.wait_for_available("web", version=1)
+        before = releases.writes()
+        releases.change("web", template=documents(*(config_map(name, color="blue") for name in names)))
+        second.wait_for_available("web", version=2)
+    finally:
+        os.kill(world.server.process.pid, signal.SIGCONT)
+    wait_until(lambda: "slipway_release_lease_held 0" in world.server.get("/metrics").text, "the lease is lost")
+    # A request that was under way when it was stopped may be answered late, and is one of version 1.
+    assert len(releases.writes()) <= len(before) + RELEASE_WORKERS
+    assert all(item["data"] == {"color": "blue"} for item in releases.api.list(maps, labelSelector="slipway.dev/release")[0])
+    second.server.stop()
+    world.restart(servers.start)
+
+
+def test_one_namespace(releases, world, servers):
+    """releases.namespace: Releases of other namespaces are not touched."""
+    world.server.stop()
+    other = world.in_namespace("other-namespace")
+    world.start(servers.start, state=world.server.state, namespace=releases.namespace)
+    other.create("web", APP, RED)
+    releases.create("web", APP, RED)
+    releases.wait_for_available("web", version=1)
+    assert "status" not in other.get("web") and not other.deployment("web")
+    world.server.stop()
+    world.start(servers.start, state=world.server.state)
+    other.wait_for_available("web", version=1)
+
+
+def test_definitions(releases):
+    """The resource definitions are structural, have columns and short names, and refuse what is wrong."""
+    for name in ("releases", "releasehistories", "canaryreleases"):
+        definition = releases.api.get(f"/apis/apiextensions.k8s.io/v1/customresourcedefinitions/{name}.slipway.dev")
+        conditions = {condition["type"]: condition["status"] for condition in definition["status"]["conditions"]}
+        assert conditions.get("NonStructuralSchema", "False") == "False" and conditions["Established"] == "True"
+    for spec, field in (({"template": ""}, "spec.template"), ({}, "spec.template"),
+                        ({"template": "a", "rollbackTo": {"version": -1}}, "spec.rollbackTo.version"),
+                        ({"template": "a", "historyLimit": 0}, "spec.historyLimit"),
+                        ({"template": "a", "suspend": "yes"}, "spec.suspend")):
+        with pytest.raises(ApiError) as refused:
+            releases.api.post(releases.path(), {"apiVersion": "slipway.dev/v1alpha1", "kind": "Release",
+                                                "metadata": {"name": "wrong"}, "spec": spec})
+        assert refused.value.status == 422 and field in refused.value.body["message"]
+    releases.create("web", APP, RED)
+    releases.wait_for_available("web", version=1)
+    shown = releases.cluster.kubectl("-n", releases.namespace, "get", "rel").stdout.splitlines()
+    assert shown[0].split() == ["NAME", "VERSION", "AVAILABLE", "PROGRESSING", "FAILURE", "AGE"]
+    assert shown[1].split()[:4] == ["web", "1", "True", "False"]
+    shown = releases.cluster.kubectl("-n", releases.namespace, "get", "rlh").stdout.splitlines()
+    assert shown[1].split()[:3] == ["web-v1", "web", "1"]
 
 
 def test_watches_that_end(releases, world):
