@@ -4,6 +4,7 @@
 
 #include "base/memory.h"
 #include "base/span.h"
+#include "cli/canary_verbs.h"
 #include "cli/cluster.h"
 #include "cli/command.h"
 #include "release/crd.h"
@@ -51,10 +52,14 @@ static const struct verb {
 
 int canary_command_run(const struct command *command, int count, char **arguments)
 {
+	int code;
+
 	for (size_t i = 0; count > 0 && i < LENGTH(verbs); i++)
 		if (strcmp(arguments[0], verbs[i].name) == 0)
 			return verbs[i].run(command, count - 1, arguments + 1);
 	if (count == 0)
 		return command_misused(command, "needs a verb");
+	if (canary_verb_run(command, count, arguments, &code))
+		return code;
 	return command_misused(command, "unknown verb '%s'", arguments[0]);
 }

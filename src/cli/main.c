@@ -181,14 +181,37 @@ static const struct command commands[] = {
 		"--wait\n",
 		release_run, NULL, NULL},
 	{"canary", "VERB ...", "Canary releases on Kubernetes.",
-		"  slipway canary install [--print]\n\n"
+		"A CanaryRelease runs a new version of a Release beside it, which gets a share of "
+		"the "
+		"traffic of its\nServices. 'slipway up --releases' makes the steps.\n\n"
+		"  slipway canary install [--print]\n"
+		"  slipway canary create NAME --release RELEASE [--values FILE] "
+		"SERVICE:PORT[/PROTOCOL]=WEIGHT ...\n"
+		"  slipway canary set-weight NAME WEIGHT|SERVICE:PORT[/PROTOCOL]=WEIGHT ...\n"
+		"  slipway canary adopt NAME\n"
+		"  slipway canary deprecate NAME\n"
+		"  slipway canary status NAME [--watch]\n\n"
 		"install applies the custom resource definitions of Releases and CanaryReleases to "
 		"a "
-		"cluster, and\nthe rights of their controllers. With --print it prints them and "
+		"cluster, and\nthe rights of their controllers; with --print it prints them and "
 		"needs "
-		"no cluster.\n\n"
-		"Options:\n" CLUSTER_OPTIONS_HELP
-		"\nExample:\n  slipway canary install --print | kubectl apply -f -\n",
+		"no cluster. NAME ends with\n'-' and a suffix, which the names of the new "
+		"version's "
+		"workloads get. Weights are in percent, with\nat most one decimal. PROTOCOL is "
+		"HTTP, "
+		"HTTPS, TCP or UDP; without it, that of the Service's port.\n\n"
+		"Options:\n"
+		"  --values FILE      The values that differ from the Release's, in YAML or JSON.\n"
+		"  --path PATH        The sub-chart that gets a new version, as shop/cart.\n"
+		"  --drain-seconds N  How long open connections may last. Default: 30.\n"
+		"  --proxy-replicas N Pods of the proxy. Default: 1.\n"
+		"  --wait             Wait until it is done, or has failed; see --timeout.\n"
+		"  --timeout SECONDS  300.\n"
+		"  -o json            Print JSON (status).\n" CLUSTER_OPTIONS_HELP
+			CLUSTER_NAMESPACE_HELP "\nExample:\n"
+		"  slipway canary create web-v2 --release web --values v2.yaml web:80=10 --wait\n"
+		"  slipway canary set-weight web-v2 50\n"
+		"  slipway canary adopt web-v2 --wait\n",
 		canary_command_run, NULL, NULL},
 	{"sim", SIM_ARGUMENTS, SIM_SUMMARY,
 		"Starts slipway-sim, which must be in the same folder as slipway. Its --help "

@@ -20,7 +20,7 @@ static struct json *make_condition(struct arena *arena, const struct json *befor
 	json_set_string(arena, object, "type", span_of(condition->type));
 	json_set_string(arena, object, "status", status);
 	json_set_string(arena, object, "reason", span_of(condition->reason));
-	/* Kubernetes 1.20 rejects an empty one: 'must be of type string: "null"'. */
+	/* Debian's Kubernetes 1.20 rejects an empty one: 'must be of type string: "null"'. */
 	if (condition->message.length > 0)
 		json_set_string(arena, object, "message", condition->message);
 	json_set_string(arena, object, "lastTransitionTime",

@@ -62,18 +62,24 @@ WEB = {"service": "web", "ports": [{"port": 80, "config": {"weight": 10}}]}
 
 
 @pytest.fixture(scope="module")
-def world(start_clusters, tmp_path_factory):
+def servers():
+    started = Servers()
+    yield started
+    started.end()
+
+
+@pytest.fixture(scope="module")
+def world(start_clusters, servers, tmp_path_factory):
     folder = str(tmp_path_factory.mktemp("canary"))
     cluster = start_clusters(hollow=2, api_flags=audit_flags(folder))
     releases = Releases(cluster, folder)
     releases.install()
-    servers, runner = Servers(), ProxyRunner(cluster)
+    runner = ProxyRunner(cluster)
     try:
         releases.start(servers.start)
         yield releases
     finally:
         runner.stop()
-        servers.end()
 
 
 @pytest.fixture
@@ -281,3 +287,85 @@ def test_replicas(canaries):
     assert len(canaries.get(NAME)["status"]["proxies"]) == 2
     canaries.change(NAME, transition="Deprecated")
     canaries.wait_for_phase(NAME, "Deprecated")
+
+
+def test_killed_after_a_few_writes(world, servers):
+    """scenarios 41, 42 and 43: the controller is killed again and again, and everything ends as without that"""
+    batch = []
+    for number in range(6):
+        releases = world.in_namespace(f"killed-{number}")
+        releases.create("web", APP, RED)
+        batch.append(Canaries(releases))
+    for canaries in batch:
+        canaries.releases.wait_for_available("web", version=1)
+    before = [service(canaries) for canaries in batch]
+    for number, canaries in enumerate(batch):
+        canaries.create(NAME, [WEB], values=BLUE, drainSeconds=1, **({"transition": "Adopted"} if number % 2 else {}))
+
+    def writes():
+        return sum(event["verb"] not in ("get", "list", "watch") and
+                   event["objectRef"].get("namespace", "").startswith("killed-") for event in world.audit())
+
+    def ended(number, canaries):
+        status = canaries.get(NAME).get("status", {})
+        if number % 2 == 0 and status.get("step") == "C8" and not canaries.get(NAME)["spec"].get("transition"):
+            canaries.change(NAME, transition="Deprecated")
+        return status.get("step") == "Done"
+
+    kills, finished = 0, False
+    while not finished:
+        first = writes()
+        wait_until(lambda seen=first: all([ended(*item) for item in enumerate(batch)]) or writes() >= seen + 8,
+                   "more steps")
+        finished = all(ended(*item) for item in enumerate(batch))
+        world.server.kill()
+        world.start(servers.start, state=world.server.state)
+        kills += 1
+    assert kills > 10
+    for number, canaries in enumerate(batch):
+        status = canaries.wait_for_phase(NAME, "Adopted" if number % 2 else "Deprecated")["status"]
+        assert "manifest" not in status
+        if number % 2:
+            canaries.releases.wait_for_available("web", version=2)
+            assert service(canaries)["spec"]["selector"] == {"app": "web", "slipway.dev/track": "abcde"}
+        else:
+            assert without_versions(service(canaries)) == without_versions(before[number])
+        wait_until(lambda of=canaries, kept="web-abcde" if number % 2 else "web": {
+            name for name in objects(of) if name.startswith(("deployments/", "services/", "roles/"))} == {
+                f"deployments/{kept}", "services/web", "services/admin", "services/peers"}, "nothing else is left")
+
+
+def test_commands(canaries):
+    """create, set-weight, status, adopt and deprecate as a user types them"""
+    def canary(verb, *arguments, **options):
+        return canaries.releases.slipway("canary", verb, *arguments, "-n", canaries.namespace, **options)
+
+    values = "color: blue\n"
+    done = canary("create", NAME, "--release", "web", "--values", "/dev/stdin", "--drain-seconds", "1", "web:80=10",
+                  "web:53/UDP=0.1", "--wait", text=values)
+    assert done.stdout == (f"canaryrelease.slipway.dev/{NAME} created\n"
+                           f"canaryrelease.slipway.dev/{NAME} is available\n")
+    spec = canaries.get(NAME)["spec"]
+    assert spec["version"] == 1 and json.loads(spec["config"]) == BLUE
+    assert spec["services"] == [{"service": "web", "ports": [
+        {"port": 80, "config": {"weight": 10}},
+        {"port": 53, "protocol": "UDP", "config": {"weightPermille": 1}}]}]
+    canary("set-weight", NAME, "web:80=20", "--wait")
+    printed = canary("status", NAME).stdout
+    assert "web:80/TCP               20%        20%" in printed
+    assert "web:53/UDP               0.1%       0.1%" in printed
+    canary("set-weight", NAME, "50", "--wait")
+    assert canaries.traffic(NAME, 53, "UDP")["effectiveWeight"] == 50
+    assert json.loads(canary("status", NAME, "-o", "json").stdout)["step"] == "C8"
+    assert canary("deprecate", NAME, "--wait").stdout.endswith("deprecated\n")
+    assert "Phase: Deprecated, step Done" in canary("status", NAME, "--watch").stdout
+
+    for arguments, message in (
+            (["set-weight", NAME, "101"], "weight '101' is not a number from 0 to 100 with at most one decimal"),
+            (["set-weight", NAME, "web=1"], "'web=1' is not SERVICE:PORT[/PROTOCOL]=WEIGHT"),
+            (["adopt", "nope"], f"canaryreleases.slipway.dev \"nope\" not found in namespace \"{canaries.namespace}\""),
+            (["create", "web-a", "--release", "nope"],
+             f"releases.slipway.dev \"nope\" not found in namespace \"{canaries.namespace}\""),
+            (["adopt", NAME, "--wait"], f"canaryrelease.slipway.dev/{NAME} is Deprecated")):
+        done = canary(*arguments, check=False)
+        assert done.returncode == 1 and done.stderr == f"slipway: {message}\n", done
