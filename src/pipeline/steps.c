@@ -429,7 +429,7 @@ static int run_stage(struct deployment_pass *pass, struct stage_record *stage,
 	if (r == -EREMOTEIO) {
 		ret_step->reason = arena_format(pass->arena, "%s: %s", pass->failure.type,
 			pass->failure.message);
-		ret_step->wake_ms = pass->now_ms + PASS_POLL_REMOTE_MS;
+		ret_step->wake_ms = pass->now_ms + pass->poll_ms;
 		r = 0;
 	}
 	if (r < 0)
@@ -448,7 +448,7 @@ static int retry_read(struct deployment_pass *pass, int code)
 {
 	if (code != -EREMOTEIO)
 		return code;
-	pass_again_at(pass, pass->now_ms + PASS_POLL_REMOTE_MS);
+	pass_again_at(pass, pass->now_ms + pass->poll_ms);
 	return 0;
 }
 
