@@ -318,8 +318,10 @@ enum application_sync application_find_sync(const struct store_view *view, struc
 		return APPLICATION_SYNC_UNKNOWN;
 	if (application_facts(object)->current.length > 0)
 		return APPLICATION_DEPLOYING;
-	return live && span_equal(live_facts(live)->deployment,
-			       application_facts(object)->succeeded)
+	/* A state that was read while a deployment ran says nothing about its end. */
+	return live && live_facts(live)->sync != APPLICATION_DEPLOYING &&
+			       span_equal(live_facts(live)->deployment,
+				       application_facts(object)->succeeded)
 		       ? live_facts(live)->sync
 		       : APPLICATION_SYNC_UNKNOWN;
 }

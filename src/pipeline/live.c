@@ -23,6 +23,8 @@
 struct watched {
 	char *resources[3]; /* keys in live->by_resource; NULL */
 	int64_t read_ms;    /* wall time; 0: never */
+	uint64_t
+		revision; /* of the application then: it changes when a deployment begins or ends */
 	int64_t failing_ms; /* since when readings fail; 0 */
 	bool is_held;       /* a deployment keeps the share of its canary */
 	char *application;
@@ -107,17 +109,20 @@ static void watch_service(struct live *live, const struct deployment_pass *pass)
 }
 
 /* When the application may be read again; 0: now, and it counts as read. */
-static int64_t wait_until(struct live *live, struct span application, int64_t now_ms)
+static int64_t wait_until(struct live *live, const struct store_object *application, int64_t now_ms)
 {
 	struct watched *watched;
 	int64_t at_ms;
 
 	lock_take(&live->lock);
-	watched = find_watched(live, application);
+	watched = find_watched(live, application->key);
 	/* A clock that was set back does not delay it. */
-	at_ms = watched->read_ms > now_ms ? 0 : watched->read_ms + LIVE_LEAST_MS;
+	at_ms = watched->read_ms > now_ms || watched->revision != application->revision
+			? 0
+			: watched->read_ms + LIVE_LEAST_MS;
 	if (at_ms <= now_ms) {
 		watched->read_ms = now_ms;
+		watched->revision = application->revision;
 		at_ms = 0;
 	}
 	lock_release(&live->lock);
@@ -495,7 +500,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		forget(live, key);
 		return 0;
 	}
-	call->again_at_ms = wait_until(live, key, pass.now_ms);
+	call->again_at_ms = wait_until(live, pass.application, pass.now_ms);
 	if (call->again_at_ms > 0)
 		return 0;
 	pass.application_facts = *application_facts(pass.application);

@@ -155,6 +155,31 @@ def test_another_task_definition_is_drift(world):
     wait_for_sync(world, "SYNCED")
 
 
+def test_a_task_that_a_deployment_took_out_is_no_drift(world):
+    """Scenario 39: cancelled without a rollback, the canary is left, and one task of the primary is not registered."""
+    app = world.application
+    wait_for_sync(world, "SYNCED")
+    app.pipeline(("ECS_CANARY_ROLLOUT", {"scale": 100}), ("ECS_TRAFFIC_ROUTING", {"canary": 75}),
+                 ("WAIT_APPROVAL", {}))
+    number = app.start()
+    world.wait_for_stage(number, 2)
+    before = actual_sets(world)
+    assert app.run("deployment", "cancel", app.name, "--no-rollback").returncode == 0
+    assert app.wait(number)["state"] == "CANCELLED"
+    shown = wait_for_sync(world, "OUT_OF_SYNC", 2 * DEADLINE)
+    sets = shown_sets(shown)
+    assert len(sets["PRIMARY"][3]) == 1 and len(sets["CANARY"][3]) == 2
+    canary = next(item["id"] for item in world.sets() if item["externalId"] == "canary")
+    assert paths(shown) == [f"taskSets[{canary}]"] and actual_sets(world) == before
+    world.traffic.ecs.delete_task_set(service=world.name, cluster="default", taskSet=canary,
+                                      force=True)
+    shown = wait_for_sync(world, "SYNCED", 2 * DEADLINE)
+    assert len(shown_sets(shown)["PRIMARY"][3]) == 1
+    del app.spec["pipeline"]
+    assert app.sync()["state"] == "SUCCESS"
+    assert len(world.registered()) == 2
+
+
 def test_a_service_that_is_gone(world):
     wait_for_sync(world, "SYNCED")
     world.traffic.ecs.delete_service(service=world.name, force=True)
