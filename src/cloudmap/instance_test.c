@@ -52,7 +52,7 @@ static int do_act(struct test_server *server, struct act *act)
 	int code;
 
 	if (act->now_ms == 0)
-		act->now_ms = TEST_NOW_MS;
+		act->now_ms = TEST_SERVER_NOW_MS;
 	code = store_write_wait(server->store, write_act, act, NULL, &err);
 	if (code < 0)
 		snprintf(act->message, sizeof(act->message), "%s", err.message);
@@ -194,16 +194,16 @@ static void ecs_says_health_at_once(void **state)
 	assert_int_equal(act(server, SAY_UNHEALTHY, id, "task"), 0);
 	assert_int_equal(act(server, REGISTER, id, "task"), 0);
 	revision = revision_of(server, id);
-	assert_string_equal(health(server, id, "task", TEST_NOW_MS), "HEALTHY");
+	assert_string_equal(health(server, id, "task", TEST_SERVER_NOW_MS), "HEALTHY");
 	assert_int_equal(act(server, SAY_UNHEALTHY, id, "task"), 0);
-	assert_string_equal(health(server, id, "task", TEST_NOW_MS), "UNHEALTHY");
+	assert_string_equal(health(server, id, "task", TEST_SERVER_NOW_MS), "UNHEALTHY");
 	assert_int_equal(act(server, SAY_HEALTHY, id, "task"), 0);
 	assert_string_equal(health(server, id, "task", INT64_MAX), "HEALTHY");
 	assert_int_equal(revision_of(server, id), revision);
 	/* Registering anew begins anew. */
 	assert_int_equal(act(server, SAY_UNHEALTHY, id, "task"), 0);
 	assert_int_equal(act(server, REGISTER, id, "task"), 0);
-	assert_string_equal(health(server, id, "task", TEST_NOW_MS), "HEALTHY");
+	assert_string_equal(health(server, id, "task", TEST_SERVER_NOW_MS), "HEALTHY");
 }
 
 static void say(struct test_server *server, const char *id, const char *status)

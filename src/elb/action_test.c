@@ -64,10 +64,10 @@ static void test_forward_in_both_forms(void **state)
 
 		snprintf(text, sizeof(text), forms[i], world->http);
 		action = take_action(world, "HTTP", "%s", text);
-		assert_string_equal(test_text(server, action, "Type"), "forward");
-		assert_string_equal(test_text(server, action, "TargetGroupArn"), world->http);
+		assert_string_equal(test_text_of(server, action, "Type"), "forward");
+		assert_string_equal(test_text_of(server, action, "TargetGroupArn"), world->http);
 		group = json_item(json_path(action, "ForwardConfig.TargetGroups"), 0);
-		assert_string_equal(test_text(server, group, "TargetGroupArn"), world->http);
+		assert_string_equal(test_text_of(server, group, "TargetGroupArn"), world->http);
 		assert_int_equal(json_get_integer(group, "Weight", -1), 1);
 		assert_true(json_is(json_path(action,
 					    "ForwardConfig.TargetGroupStickinessConfig.Enabled"),
@@ -173,12 +173,12 @@ static void test_redirect(void **state)
 				  "[{'Type':'redirect','RedirectConfig':{'Protocol':'HTTPS',"
 				  "'Port':'443','StatusCode':'HTTP_301'}}]"),
 		"RedirectConfig");
-	assert_string_equal(test_text(server, config, "Protocol"), "HTTPS");
-	assert_string_equal(test_text(server, config, "Port"), "443");
-	assert_string_equal(test_text(server, config, "Host"), "#{host}");
-	assert_string_equal(test_text(server, config, "Path"), "/#{path}");
-	assert_string_equal(test_text(server, config, "Query"), "#{query}");
-	assert_string_equal(test_text(server, config, "StatusCode"), "HTTP_301");
+	assert_string_equal(test_text_of(server, config, "Protocol"), "HTTPS");
+	assert_string_equal(test_text_of(server, config, "Port"), "443");
+	assert_string_equal(test_text_of(server, config, "Host"), "#{host}");
+	assert_string_equal(test_text_of(server, config, "Path"), "/#{path}");
+	assert_string_equal(test_text_of(server, config, "Query"), "#{query}");
+	assert_string_equal(test_text_of(server, config, "StatusCode"), "HTTP_301");
 	take_action(world, "HTTP",
 		"[{'Type':'redirect','Order':7,'RedirectConfig':{'Host':'www.#{host}','Path':"
 		"'/#{host}/#{port}/#{path}','Query':'p=#{protocol}&#{query}','StatusCode':"
@@ -243,8 +243,8 @@ static void test_fixed_response(void **state)
 				  "'503','ContentType':'application/json','MessageBody':'%.*s'}}]",
 				  PROXY_BODY_MAX, body),
 		"FixedResponseConfig");
-	assert_string_equal(test_text(server, config, "StatusCode"), "503");
-	assert_string_equal(test_text(server, config, "ContentType"), "application/json");
+	assert_string_equal(test_text_of(server, config, "StatusCode"), "503");
+	assert_string_equal(test_text_of(server, config, "ContentType"), "application/json");
 	assert_int_equal(json_get_text(config, "MessageBody").length, PROXY_BODY_MAX);
 	take_action(world, "HTTP",
 		"[{'Type':'fixed-response','FixedResponseConfig':{'StatusCode':'200','MessageBody':"

@@ -26,16 +26,16 @@ static void test_a_listener_as_it_is_shown(void **state)
 	assert_non_null(strstr(arn, ":listener/app/app/"));
 	test_call(server, "DescribeListeners", "{'ListenerArns':['%s']}", arn);
 	listener = test_item(server, "Listeners", 0);
-	assert_string_equal(test_text(server, listener, "ListenerArn"), arn);
-	assert_string_equal(test_text(server, listener, "LoadBalancerArn"), world->app);
-	assert_string_equal(test_text(server, listener, "Protocol"), "HTTP");
+	assert_string_equal(test_text_of(server, listener, "ListenerArn"), arn);
+	assert_string_equal(test_text_of(server, listener, "LoadBalancerArn"), world->app);
+	assert_string_equal(test_text_of(server, listener, "Protocol"), "HTTP");
 	assert_int_equal(json_get_integer(listener, "Port", 0), 80);
 	assert_null(json_get(listener, "SslPolicy"));
 	assert_null(json_get(listener, "Certificates"));
 	action = json_item(json_get(listener, "DefaultActions"), 0);
-	assert_string_equal(test_text(server, action, "TargetGroupArn"), world->http);
+	assert_string_equal(test_text_of(server, action, "TargetGroupArn"), world->http);
 	test_call(server, "DescribeTags", "{'ResourceArns':['%s']}", arn);
-	assert_string_equal(test_text(server,
+	assert_string_equal(test_text_of(server,
 				    json_item(json_get(test_item(server, "TagDescriptions", 0),
 						      "Tags"),
 					    0),
@@ -186,7 +186,7 @@ static void test_load_balancers_on_one_address_share_its_ports(void **state)
 	struct test_server *server = world->server;
 	char first[TEST_ARN_SIZE], second[TEST_ARN_SIZE];
 
-	server->context.addresses = SPAN("127.0.0.7");
+	test_set_addresses(server, SPAN("127.0.0.7"));
 	test_balancer(server, "first", "application", first);
 	test_balancer(server, "second", "application", second);
 	test_call(server, "CreateListener",
@@ -213,7 +213,7 @@ static void test_describing(void **state)
 	for (;;) {
 		shown += json_count(json_get(server->answer, "Listeners"));
 		snprintf(marker, sizeof(marker), "%s",
-			test_text(server, server->answer, "NextMarker"));
+			test_text_of(server, server->answer, "NextMarker"));
 		if (!marker[0])
 			break;
 		test_call(server, "DescribeListeners",
@@ -254,7 +254,7 @@ static void test_modifying(void **state)
 		"'FixedResponseConfig':{'StatusCode':'404'}}]}",
 		arn);
 	action = json_item(json_get(test_item(server, "Listeners", 0), "DefaultActions"), 0);
-	assert_string_equal(test_text(server, action, "FixedResponseConfig.StatusCode"), "404");
+	assert_string_equal(test_text_of(server, action, "FixedResponseConfig.StatusCode"), "404");
 	test_refused(server, "ModifyListener", "UnsupportedProtocolException", "TCP",
 		"{'ListenerArn':'%s','Protocol':'TCP'}", arn);
 	test_refused(server, "ModifyListener", "ValidationError", "certificate",
@@ -270,7 +270,7 @@ static void test_modifying(void **state)
 		"{'ListenerArn':'%s','Protocol':'UDP'}", tcp);
 	test_call(server, "ModifyListener", "{'ListenerArn':'%s','Protocol':'UDP'," FORWARD "}",
 		tcp, world->udp);
-	assert_string_equal(test_text(server, test_item(server, "Listeners", 0), "Protocol"),
+	assert_string_equal(test_text_of(server, test_item(server, "Listeners", 0), "Protocol"),
 		"UDP");
 }
 
@@ -378,8 +378,8 @@ static void test_ssl_policies(void **state)
 	test_call(server, "DescribeSSLPolicies", "{'PageSize':1}");
 	assert_int_equal(json_count(json_get(server->answer, "SslPolicies")), 1);
 	test_call(server, "DescribeSSLPolicies", "{'PageSize':1,'Marker':'%s'}",
-		test_text(server, server->answer, "NextMarker"));
-	assert_string_equal(test_text(server, test_item(server, "SslPolicies", 0), "Name"),
+		test_text_of(server, server->answer, "NextMarker"));
+	assert_string_equal(test_text_of(server, test_item(server, "SslPolicies", 0), "Name"),
 		"ELBSecurityPolicy-TLS13-1-3-2021-06");
 	assert_null(json_get(server->answer, "NextMarker"));
 	test_call(server, "DescribeSSLPolicies",

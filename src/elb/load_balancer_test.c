@@ -13,7 +13,7 @@
 static const char *create(struct test_server *server, const char *name)
 {
 	test_call(server, "CreateLoadBalancer", "{'Name':'%s'}", name);
-	return test_text(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn");
+	return test_text_of(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn");
 }
 
 static void every_row_is_in_the_model(void **state)
@@ -42,11 +42,11 @@ static void creates_what_describe_shows(void **state)
 		"{'Name':'Web','Type':'network','Scheme':'internal','Subnets':['subnet-1','subnet-"
 		"2'],'SecurityGroups':['sg-1'],'Tags':[{'Key':'a','Value':'b'}]}");
 	created = test_item(server, "LoadBalancers", 0);
-	assert_string_equal(test_text(server, created, "LoadBalancerName"), "Web");
-	assert_string_equal(test_text(server, created, "Type"), "network");
-	assert_string_equal(test_text(server, created, "Scheme"), "internal");
-	assert_string_equal(test_text(server, created, "State.Code"), "provisioning");
-	assert_string_equal(test_text(server, created, "IpAddressType"), "ipv4");
+	assert_string_equal(test_text_of(server, created, "LoadBalancerName"), "Web");
+	assert_string_equal(test_text_of(server, created, "Type"), "network");
+	assert_string_equal(test_text_of(server, created, "Scheme"), "internal");
+	assert_string_equal(test_text_of(server, created, "State.Code"), "provisioning");
+	assert_string_equal(test_text_of(server, created, "IpAddressType"), "ipv4");
 	text = json_get_text(created, "LoadBalancerArn");
 	assert_true(span_starts_with(text,
 		SPAN("arn:aws:elasticloadbalancing:eu-west-1:123456789012:loadbalancer/net/Web/")));
@@ -54,8 +54,8 @@ static void creates_what_describe_shows(void **state)
 	assert_true(span_starts_with(text, SPAN("internal-Web-")));
 	assert_true(span_ends_with(text, SPAN(".eu-west-1.elb.slipway.internal")));
 	zone = json_item(json_get(created, "AvailabilityZones"), 1);
-	assert_string_equal(test_text(server, zone, "ZoneName"), "eu-west-1b");
-	assert_string_equal(test_text(server, zone, "SubnetId"), "subnet-2");
+	assert_string_equal(test_text_of(server, zone, "ZoneName"), "eu-west-1b");
+	assert_string_equal(test_text_of(server, zone, "SubnetId"), "subnet-2");
 	zone = json_item(json_get(created, "AvailabilityZones"), 0);
 	text = json_get_text(json_item(json_get(zone, "LoadBalancerAddresses"), 0), "IpAddress");
 	assert_true(span_starts_with(text, SPAN("127.192.")));
@@ -96,13 +96,13 @@ static void the_same_again_is_no_change(void **state)
 	test_call(server, "CreateLoadBalancer",
 		"{'Name':'web','Subnets':['subnet-1'],'Tags':[{'Key':'a'}]}");
 	snprintf(arn, sizeof(arn), "%s",
-		test_text(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
+		test_text_of(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
 	view = store_view_open(server->store);
 	revision = store_view_revision(view);
 	store_view_close(view);
 	test_call(server, "CreateLoadBalancer",
 		"{'Name':'web','Subnets':['subnet-1'],'Tags':[{'Key':'a','Value':''}]}");
-	assert_string_equal(test_text(server, test_item(server, "LoadBalancers", 0),
+	assert_string_equal(test_text_of(server, test_item(server, "LoadBalancers", 0),
 				    "LoadBalancerArn"),
 		arn);
 	view = store_view_open(server->store);
@@ -158,7 +158,7 @@ static const char *address_of(struct test_server *server)
 	const struct json *zone =
 		json_item(json_get(test_item(server, "LoadBalancers", 0), "AvailabilityZones"), 0);
 
-	return test_text(server, json_item(json_get(zone, "LoadBalancerAddresses"), 0),
+	return test_text_of(server, json_item(json_get(zone, "LoadBalancerAddresses"), 0),
 		"IpAddress");
 }
 
@@ -167,7 +167,7 @@ static void a_range_gives_each_its_own_address(void **state)
 	struct test_server *server = *state;
 	bool seen[8] = {false};
 
-	server->context.addresses = SPAN("10.1.2.0/29");
+	test_set_addresses(server, SPAN("10.1.2.0/29"));
 	for (int i = 0; i < 6; i++) {
 		char name[16];
 		int last = 0;
@@ -184,7 +184,7 @@ static void a_range_gives_each_its_own_address(void **state)
 	/* One that goes leaves its address to the next. */
 	test_call(server, "DescribeLoadBalancers", "{'Names':['web3']}");
 	test_call(server, "DeleteLoadBalancer", "{'LoadBalancerArn':'%s'}",
-		test_text(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
+		test_text_of(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
 	create(server, "one-more");
 }
 
@@ -192,12 +192,12 @@ static void the_smallest_ranges_have_addresses(void **state)
 {
 	struct test_server *server = *state;
 
-	server->context.addresses = SPAN("192.0.2.7/32");
+	test_set_addresses(server, SPAN("192.0.2.7/32"));
 	create(server, "a");
 	assert_string_equal(address_of(server), "192.0.2.7");
 	test_refused(server, "CreateLoadBalancer", "TooManyLoadBalancersException", "192.0.2.7/32",
 		"{'Name':'b'}");
-	server->context.addresses = SPAN("192.0.2.8/31");
+	test_set_addresses(server, SPAN("192.0.2.8/31"));
 	create(server, "c");
 	create(server, "d");
 	test_refused(server, "CreateLoadBalancer", "TooManyLoadBalancersException", "192.0.2.8/31",
@@ -208,7 +208,7 @@ static void one_address_is_for_all(void **state)
 {
 	struct test_server *server = *state;
 
-	server->context.addresses = SPAN("192.0.2.7");
+	test_set_addresses(server, SPAN("192.0.2.7"));
 	create(server, "a");
 	assert_string_equal(address_of(server), "192.0.2.7");
 	create(server, "b");
@@ -259,12 +259,12 @@ static void pages_give_everything_once(void **state)
 		list = json_get(server->answer, "LoadBalancers");
 		for (size_t i = 0; i < json_count(list); i++, count++) {
 			snprintf(name, sizeof(name), "web%zu", count);
-			assert_string_equal(test_text(server, json_item(list, i),
+			assert_string_equal(test_text_of(server, json_item(list, i),
 						    "LoadBalancerName"),
 				name);
 		}
 		snprintf(marker, sizeof(marker), "%s",
-			test_text(server, server->answer, "NextMarker"));
+			test_text_of(server, server->answer, "NextMarker"));
 		pages++;
 	} while (marker[0]);
 	assert_int_equal(count, 7);
@@ -289,10 +289,10 @@ static void goes_with_its_listeners(void **state)
 	test_call(server, "CreateTargetGroup",
 		"{'Name':'blue','Protocol':'HTTP','Port':80,'TargetType':'ip'}");
 	snprintf(group, sizeof(group), "%s",
-		test_text(server, test_item(server, "TargetGroups", 0), "TargetGroupArn"));
+		test_text_of(server, test_item(server, "TargetGroups", 0), "TargetGroupArn"));
 	test_use_group(server, "web", group);
 	test_call(server, "DescribeTargetGroups", "{'LoadBalancerArn':'%s'}", arn);
-	assert_string_equal(test_text(server, test_item(server, "TargetGroups", 0),
+	assert_string_equal(test_text_of(server, test_item(server, "TargetGroups", 0),
 				    "TargetGroupName"),
 		"blue");
 	test_refused(server, "DeleteTargetGroup", "ResourceInUseException", "in use",
@@ -380,7 +380,7 @@ static void subnets_and_groups_can_change(void **state)
 	snprintf(arn, sizeof(arn), "%s", create(server, "web"));
 	test_call(server, "SetSubnets",
 		"{'LoadBalancerArn':'%s','Subnets':['subnet-8','subnet-9']}", arn);
-	assert_string_equal(test_text(server, test_item(server, "AvailabilityZones", 1),
+	assert_string_equal(test_text_of(server, test_item(server, "AvailabilityZones", 1),
 				    "SubnetId"),
 		"subnet-9");
 	test_refused(server, "SetSubnets", "ValidationError", "must be given",
@@ -403,7 +403,7 @@ static void subnets_and_groups_can_change(void **state)
 	test_call(server, "CreateLoadBalancer", "{'Name':'net','Type':'network'}");
 	test_refused(server, "SetSecurityGroups", "InvalidConfigurationRequestException",
 		"without security groups", "{'LoadBalancerArn':'%s','SecurityGroups':['sg-1']}",
-		test_text(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
+		test_text_of(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
 }
 
 static void tags_are_kept_by_resource(void **state)
@@ -415,7 +415,7 @@ static void tags_are_kept_by_resource(void **state)
 	test_call(server, "CreateTargetGroup",
 		"{'Name':'blue','Protocol':'HTTP','Port':80,'Tags':[{'Key':'a','Value':'1'}]}");
 	snprintf(group, sizeof(group), "%s",
-		test_text(server, test_item(server, "TargetGroups", 0), "TargetGroupArn"));
+		test_text_of(server, test_item(server, "TargetGroups", 0), "TargetGroupArn"));
 	test_call(server, "AddTags",
 		"{'ResourceArns':['%s','%s'],'Tags':[{'Key':'a','Value':'2'},{'Key':'b'}]}", arn,
 		group);
@@ -424,7 +424,7 @@ static void tags_are_kept_by_resource(void **state)
 		const struct json *tags = json_get(test_item(server, "TagDescriptions", i), "Tags");
 
 		assert_int_equal(json_count(tags), 2);
-		assert_string_equal(test_text(server, json_item(tags, 0), "Value"), "2");
+		assert_string_equal(test_text_of(server, json_item(tags, 0), "Value"), "2");
 	}
 	test_call(server, "RemoveTags", "{'ResourceArns':['%s'],'TagKeys':['a','c']}", group);
 	test_call(server, "DescribeTags", "{'ResourceArns':['%s']}", group);
@@ -513,7 +513,7 @@ static void policies_know_the_resources(void **state)
 	create(server, "mine");
 	test_call(server, "ModifyLoadBalancerAttributes",
 		"{'LoadBalancerArn':'%s','Attributes':[]}",
-		test_text(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
+		test_text_of(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
 	test_call(server, "CreateTargetGroup", "{'Name':'mine','Protocol':'TCP','Port':80}");
 	test_denied(server, "CreateLoadBalancer", "{'Name':'mine','Type':'network'}");
 	test_denied(server, "CreateLoadBalancer", "{'Name':'yours'}");
@@ -533,9 +533,9 @@ static void limits_are_reported(void **state)
 	test_call(server, "DescribeAccountLimits", "{'PageSize':4}");
 	first = json_count(json_get(server->answer, "Limits"));
 	assert_int_equal(first, 4);
-	snprintf(marker, sizeof(marker), "%s", test_text(server, server->answer, "NextMarker"));
+	snprintf(marker, sizeof(marker), "%s", test_text_of(server, server->answer, "NextMarker"));
 	test_call(server, "DescribeAccountLimits", "{'Marker':'%s'}", marker);
-	assert_string_equal(test_text(server, server->answer, "NextMarker"), "");
+	assert_string_equal(test_text_of(server, server->answer, "NextMarker"), "");
 	assert_true(json_count(json_get(server->answer, "Limits")) > 4);
 }
 

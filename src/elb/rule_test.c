@@ -70,7 +70,7 @@ static void test_conditions_and_how_they_are_answered(void **state)
 				SPAN_ARGS(json_to_text(json_item(conditions, 0), server->arena)));
 		/* The conditions in an answer are valid input. */
 		test_call(server, "ModifyRule", "{'RuleArn':'%s','Conditions':[%s]}",
-			test_text(server, test_item(server, "Rules", 0), "RuleArn"),
+			test_text_of(server, test_item(server, "Rules", 0), "RuleArn"),
 			rows[i].answered ? rows[i].answered : rows[i].requested);
 	}
 }
@@ -188,19 +188,19 @@ static void test_a_rule_as_it_is_shown(void **state)
 	test_call(server, "DescribeRules", "{'ListenerArn':'%s'}", listener);
 	assert_int_equal(json_count(json_get(server->answer, "Rules")), 2);
 	shown = test_item(server, "Rules", 0);
-	assert_string_equal(test_text(server, shown, "RuleArn"), rule);
-	assert_string_equal(test_text(server, shown, "Priority"), "50000");
+	assert_string_equal(test_text_of(server, shown, "RuleArn"), rule);
+	assert_string_equal(test_text_of(server, shown, "Priority"), "50000");
 	assert_true(json_is(json_get(shown, "IsDefault"), JSON_FALSE));
 	shown = test_item(server, "Rules", 1);
-	assert_string_equal(test_text(server, shown, "Priority"), "default");
+	assert_string_equal(test_text_of(server, shown, "Priority"), "default");
 	assert_true(json_is(json_get(shown, "IsDefault"), JSON_TRUE));
 	assert_int_equal(json_count(json_get(shown, "Conditions")), 0);
-	assert_string_equal(test_text(server, json_item(json_get(shown, "Actions"), 0),
+	assert_string_equal(test_text_of(server, json_item(json_get(shown, "Actions"), 0),
 				    "TargetGroupArn"),
 		world->http);
-	snprintf(otherwise, sizeof(otherwise), "%s", test_text(server, shown, "RuleArn"));
+	snprintf(otherwise, sizeof(otherwise), "%s", test_text_of(server, shown, "RuleArn"));
 	test_call(server, "DescribeRules", "{'RuleArns':['%s','%s']}", otherwise, rule);
-	assert_string_equal(test_text(server, test_item(server, "Rules", 0), "Priority"),
+	assert_string_equal(test_text_of(server, test_item(server, "Rules", 0), "Priority"),
 		"default");
 	test_refused(server, "DeleteRule", "OperationNotPermittedException", "default rule",
 		"{'RuleArn':'%s'}", otherwise);
@@ -279,17 +279,18 @@ static void test_modifying_keeps_the_rest(void **state)
 	test_call(server, "ModifyRule",
 		"{'RuleArn':'%s','Conditions':[{'Field':'host-header','Values':['a.b']}]}", rule);
 	shown = test_item(server, "Rules", 0);
-	assert_string_equal(test_text(server, shown, "Priority"), "7");
-	assert_string_equal(test_text(server, json_item(json_get(shown, "Actions"), 0),
+	assert_string_equal(test_text_of(server, shown, "Priority"), "7");
+	assert_string_equal(test_text_of(server, json_item(json_get(shown, "Actions"), 0),
 				    "FixedResponseConfig.StatusCode"),
 		"200");
 	test_call(server, "ModifyRule",
 		"{'RuleArn':'%s','Actions':[{'Type':'forward','TargetGroupArn':'%s'}]}", rule,
 		world->http);
 	shown = test_item(server, "Rules", 0);
-	assert_string_equal(test_text(server, json_item(json_get(shown, "Conditions"), 0), "Field"),
+	assert_string_equal(test_text_of(server, json_item(json_get(shown, "Conditions"), 0),
+				    "Field"),
 		"host-header");
-	assert_string_equal(test_text(server, json_item(json_get(shown, "Actions"), 0), "Type"),
+	assert_string_equal(test_text_of(server, json_item(json_get(shown, "Actions"), 0), "Type"),
 		"forward");
 }
 
@@ -302,7 +303,7 @@ static void expect_priorities(struct test_world *world, const char *listener, co
 	test_call(server, "DescribeRules", "{'ListenerArn':'%s'}", listener);
 	JSON_EACH_ITEM (json_get(server->answer, "Rules"), rule)
 		all = arena_format(server->arena, "%.*s%s%s", SPAN_ARGS(all), all.length ? " " : "",
-			test_text(server, rule, "Priority"));
+			test_text_of(server, rule, "Priority"));
 	assert_string_equal(all.data, wanted);
 }
 
@@ -324,9 +325,10 @@ static void test_priorities_change_all_at_once_or_not_at_all(void **state)
 		"{'RulePriorities':[{'RuleArn':'%s','Priority':20},{'RuleArn':'%s','Priority':10}]"
 		"}",
 		rules[0], rules[1]);
-	assert_string_equal(test_text(server, test_item(server, "Rules", 0), "Priority"), "20");
+	assert_string_equal(test_text_of(server, test_item(server, "Rules", 0), "Priority"), "20");
 	test_call(server, "DescribeRules", "{'ListenerArn':'%s'}", listener);
-	assert_string_equal(test_text(server, test_item(server, "Rules", 0), "RuleArn"), rules[1]);
+	assert_string_equal(test_text_of(server, test_item(server, "Rules", 0), "RuleArn"),
+		rules[1]);
 	test_refused(server, "SetRulePriorities", "PriorityInUseException", "'30'",
 		"{'RulePriorities':[{'RuleArn':'%s','Priority':40},{'RuleArn':'%s','Priority':30}]"
 		"}",
@@ -374,13 +376,13 @@ static void test_pages_have_the_default_rule_at_the_end(void **state)
 		test_call(server, "DescribeRules", "{'ListenerArn':'%s','PageSize':2%s%s%s}",
 			listener, marker[0] ? ",'Marker':'" : "", marker, marker[0] ? "'" : "");
 		JSON_EACH_ITEM (json_get(server->answer, "Rules"), item) {
-			last = test_text(server, item, "Priority");
+			last = test_text_of(server, item, "Priority");
 			if (shown < 4)
 				assert_int_equal(atoi(last), (shown + 1) * 1000);
 			shown++;
 		}
 		snprintf(marker, sizeof(marker), "%s",
-			test_text(server, server->answer, "NextMarker"));
+			test_text_of(server, server->answer, "NextMarker"));
 		pages++;
 	} while (marker[0]);
 	assert_string_equal(last, "default");

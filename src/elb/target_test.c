@@ -19,7 +19,7 @@ static void make_group(struct test_server *server, const char *settings, struct 
 {
 	test_call(server, "CreateTargetGroup", "{'Name':'blue',%s}", settings);
 	snprintf(arns->group, sizeof(arns->group), "%s",
-		test_text(server, test_item(server, "TargetGroups", 0), "TargetGroupArn"));
+		test_text_of(server, test_item(server, "TargetGroups", 0), "TargetGroupArn"));
 }
 
 /* ---- groups ---- */
@@ -45,12 +45,14 @@ static void defaults_follow_the_protocol(void **state)
 		test_call(server, "CreateTargetGroup", "{'Name':'g%zu','Protocol':'%s','Port':80}",
 			i, rows[i].protocol);
 		group = test_item(server, "TargetGroups", 0);
-		assert_string_equal(test_text(server, group, "TargetType"), "instance");
-		assert_string_equal(test_text(server, group, "HealthCheckProtocol"), rows[i].check);
-		assert_string_equal(test_text(server, group, "HealthCheckPath"), rows[i].path);
-		assert_string_equal(test_text(server, group, "Matcher.HttpCode"), rows[i].codes);
-		assert_string_equal(test_text(server, group, "ProtocolVersion"), rows[i].version);
-		assert_string_equal(test_text(server, group, "HealthCheckPort"), "traffic-port");
+		assert_string_equal(test_text_of(server, group, "TargetType"), "instance");
+		assert_string_equal(test_text_of(server, group, "HealthCheckProtocol"),
+			rows[i].check);
+		assert_string_equal(test_text_of(server, group, "HealthCheckPath"), rows[i].path);
+		assert_string_equal(test_text_of(server, group, "Matcher.HttpCode"), rows[i].codes);
+		assert_string_equal(test_text_of(server, group, "ProtocolVersion"),
+			rows[i].version);
+		assert_string_equal(test_text_of(server, group, "HealthCheckPort"), "traffic-port");
 		assert_int_equal(json_get_integer(group, "HealthCheckTimeoutSeconds", 0),
 			rows[i].timeout);
 		assert_int_equal(json_get_integer(group, "HealthCheckIntervalSeconds", 0), 30);
@@ -144,16 +146,16 @@ static void health_checks_can_change(void **state)
 		"'HealthCheckIntervalSeconds':20}",
 		arns.group);
 	group = test_item(server, "TargetGroups", 0);
-	assert_string_equal(test_text(server, group, "HealthCheckPath"), "/");
-	assert_string_equal(test_text(server, group, "Matcher.HttpCode"), "200-399");
-	assert_string_equal(test_text(server, group, "HealthCheckPort"), "8080");
+	assert_string_equal(test_text_of(server, group, "HealthCheckPath"), "/");
+	assert_string_equal(test_text_of(server, group, "Matcher.HttpCode"), "200-399");
+	assert_string_equal(test_text_of(server, group, "HealthCheckPort"), "8080");
 	assert_int_equal(json_get_integer(group, "HealthCheckIntervalSeconds", 0), 20);
 	test_call(server, "ModifyTargetGroup",
 		"{'TargetGroupArn':'%s','HealthCheckPath':'/up','Matcher':{'HttpCode':'200,500-502'"
 		"}}",
 		arns.group);
 	group = test_item(server, "TargetGroups", 0);
-	assert_string_equal(test_text(server, group, "Matcher.HttpCode"), "200,500-502");
+	assert_string_equal(test_text_of(server, group, "Matcher.HttpCode"), "200,500-502");
 	assert_int_equal(json_get_integer(group, "HealthCheckIntervalSeconds", 0), 20);
 	test_refused(server, "ModifyTargetGroup", "ValidationError", "smaller",
 		"{'TargetGroupArn':'%s','HealthCheckIntervalSeconds':5}", arns.group);
@@ -248,7 +250,7 @@ static void groups_come_in_pages(void **state)
 		test_call(server, "DescribeTargetGroups", "{'PageSize':2,'Marker':'%s'}", marker);
 		count += json_count(json_get(server->answer, "TargetGroups"));
 		snprintf(marker, sizeof(marker), "%s",
-			test_text(server, server->answer, "NextMarker"));
+			test_text_of(server, server->answer, "NextMarker"));
 	} while (marker[0]);
 	assert_int_equal(count, 5);
 	test_refused(server, "DescribeTargetGroups", "TargetGroupNotFoundException", "missing",
@@ -268,10 +270,10 @@ static const char *reported(struct test_server *server)
 
 	JSON_EACH_ITEM (json_get(server->answer, "TargetHealthDescriptions"), health)
 		all = arena_format(server->arena, "%.*s%s%s:%lld %s %s", SPAN_ARGS(all),
-			all.length ? ", " : "", test_text(server, health, "Target.Id"),
+			all.length ? ", " : "", test_text_of(server, health, "Target.Id"),
 			(long long)json_get_integer(json_get(health, "Target"), "Port", 0),
-			test_text(server, health, "TargetHealth.State"),
-			test_text(server, health, "TargetHealth.Reason"));
+			test_text_of(server, health, "TargetHealth.State"),
+			test_text_of(server, health, "TargetHealth.Reason"));
 	return all.data;
 }
 
@@ -303,10 +305,10 @@ static void registers_what_can_be_a_target(void **state)
 	test_call(server, "DescribeTargetHealth", "{'TargetGroupArn':'%s'}", arns.group);
 	assert_string_equal(reported(server), "10.0.0.1:80 unused Target.NotInUse, "
 					      "10.0.0.1:81 unused Target.NotInUse");
-	assert_string_equal(test_text(server, test_item(server, "TargetHealthDescriptions", 1),
+	assert_string_equal(test_text_of(server, test_item(server, "TargetHealthDescriptions", 1),
 				    "Target.AvailabilityZone"),
 		"all");
-	assert_string_equal(test_text(server, test_item(server, "TargetHealthDescriptions", 1),
+	assert_string_equal(test_text_of(server, test_item(server, "TargetHealthDescriptions", 1),
 				    "HealthCheckPort"),
 		"81");
 }
@@ -387,7 +389,7 @@ static int set_state(struct store_transaction *transaction, void *context, struc
 		elb_target_find(store_head(transaction), SPAN(KEY), SPAN("10.0.0.1"), 80, arena);
 
 	return elb_target_set_state(transaction, target, change->state, change->reason,
-		change->code, TEST_NOW_MS, arena, err);
+		change->code, TEST_SERVER_NOW_MS, arena, err);
 }
 
 static void describe(struct test_server *server, const struct arns *arns)
@@ -418,10 +420,10 @@ static void health_is_reported_as_checked(void **state)
 	assert_string_equal(reported(server), "10.0.0.1:80 unhealthy Target.ResponseCodeMismatch, "
 					      "10.0.0.2:80 unused Target.NotRegistered");
 	health = test_item(server, "TargetHealthDescriptions", 0);
-	assert_string_equal(test_text(server, health, "TargetHealth.Description"),
+	assert_string_equal(test_text_of(server, health, "TargetHealth.Description"),
 		"Health checks failed with these codes: [503]");
-	assert_string_equal(test_text(server, health, "HealthCheckPort"), "99");
-	assert_string_equal(test_text(server, health, "AnomalyDetection.Result"), "normal");
+	assert_string_equal(test_text_of(server, health, "HealthCheckPort"), "99");
+	assert_string_equal(test_text_of(server, health, "AnomalyDetection.Result"), "normal");
 	test_write(server, set_state,
 		&(struct state_change){ELB_TARGET_HEALTHY, PROBE_REASON_NONE, 0});
 	describe(server, &arns);
@@ -464,7 +466,7 @@ static void drains_with_the_delay(void **state)
 	view = store_view_open(server->store);
 	target = elb_target_find(view, SPAN(KEY), SPAN("10.0.0.1"), 80, server->arena);
 	assert_int_equal(elb_target_facts(target)->state, ELB_TARGET_DRAINING);
-	assert_int_equal(elb_target_facts(target)->drain_until_ms, TEST_NOW_MS + 300000);
+	assert_int_equal(elb_target_facts(target)->drain_until_ms, TEST_SERVER_NOW_MS + 300000);
 	store_view_close(view);
 	/* It may come back. */
 	test_call(server, "RegisterTargets",
@@ -490,7 +492,7 @@ static int register_for_owner(struct store_transaction *transaction, void *conte
 	if (registration->remove)
 		return elb_target_remove(transaction, SPAN(KEY), SPAN("10.0.0.1"), 80, err);
 	registration->code = elb_target_register(transaction, group, SPAN("10.0.0.1"),
-		registration->port, registration->owner, TEST_NOW_MS, arena, err);
+		registration->port, registration->owner, TEST_SERVER_NOW_MS, arena, err);
 	return 0;
 }
 

@@ -21,7 +21,8 @@ struct test_world {
 static inline void test_take_arn(struct test_server *server, const char *list, const char *member,
 	char out[TEST_ARN_SIZE])
 {
-	snprintf(out, TEST_ARN_SIZE, "%s", test_text(server, test_item(server, list, 0), member));
+	snprintf(out, TEST_ARN_SIZE, "%s",
+		test_text_of(server, test_item(server, list, 0), member));
 }
 
 static inline void test_balancer(struct test_server *server, const char *name, const char *type,
