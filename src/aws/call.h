@@ -63,7 +63,7 @@ struct aws_call_failure {
 };
 
 /* Blocks (through the runner) until the answer is there. 0 and the parsed answer, in the arena; or
- * -EREMOTEIO (the service said no: see failure), -ECANCELED (runner stopped), another code: no answer.
+ * -EREMOTEIO (the service refused it: see failure), -ECANCELED (runner stopped), another code: no answer.
  * aws_call_was_not_sent() says of which codes one can be sure that nothing has happened. */
 int aws_call(struct aws_target *target, const char *service, const char *operation,
 	const struct json *request, struct arena *arena, struct json **ret_answer,

@@ -85,7 +85,7 @@ struct protocol {
 struct outcome {
 	bool retry;
 	bool throttled;
-	bool refused;           /* the credentials are not good any more */
+	bool refused;           /* the credentials have expired */
 	int64_t retry_after_ms; /* 0: not said */
 };
 
@@ -215,7 +215,7 @@ static int64_t retry_after_ms(struct span value)
 
 /* ---- an attempt ---- */
 
-/* Answers to credentials that were good once. */
+/* Errors for credentials that have expired. */
 static bool is_about_credentials(const char *type)
 {
 	static const char *const types[] = {"ExpiredTokenException", "ExpiredToken",
@@ -255,7 +255,7 @@ static int attempt_ms(const struct remote_call *remote_call)
 	return left_ms < remote->timeout_ms ? (int)left_ms : remote->timeout_ms;
 }
 
-/* For an attempt after a delay. */
+/* Whether there is time for an attempt after a delay. */
 static bool has_time(const struct remote_call *remote_call, int64_t delay_us)
 {
 	return remote_call->ends_us == RUNNER_FOREVER ||
@@ -443,7 +443,7 @@ static int send_remote(struct aws_target *target, const struct aws_call *call,
 		code = attempt(&remote_call, ret_answer, failure, &outcome, err);
 		if (code == 0)
 			break;
-		/* Failed authentication changes nothing: retry once, then it is the answer. */
+		/* Failed authentication changes nothing: it is retried once. */
 		if (!outcome.retry && (!outcome.refused || renewed))
 			break;
 		renewed |= outcome.refused;

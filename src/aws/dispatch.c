@@ -246,7 +246,7 @@ static void finish(struct call *call)
 
 /* ---- run ---- */
 
-/* Runs the handler and makes sure that no success is a failure in disguise. */
+/* Runs the handler. A code without a failure becomes one, and after a failure the run has not succeeded. */
 static int run_handler(struct call *call)
 {
 	struct aws_request *request = &call->request;
@@ -257,7 +257,7 @@ static int run_handler(struct call *call)
 			"%.*s failed inside of slipway (%s). Nothing was changed; this is a fault "
 			"of slipway, please report it.",
 			SPAN_ARGS(call->name), strerror(-code));
-	/* A handler that has said no must not have its changes kept. */
+	/* The changes of a handler that failed the request are not kept. */
 	if (request->failure.type)
 		return -EPERM;
 	if (buffer_failed(&call->out))
@@ -334,7 +334,7 @@ static void write_done(void *context, int code, uint64_t revision, const struct 
 	struct call *call = context;
 
 	(void)revision;
-	/* Without a failure of its own the handler was content: then it is the store that was not. */
+	/* Without a failure of the handler it was the store that failed. */
 	if (code < 0 && !call->request.failure.type)
 		fail_write(call, code, err ? err->message : "");
 	finish(call);
@@ -354,7 +354,7 @@ static void start_write(struct call *call)
 	int code = store_write(call->dispatcher->config.store, run_write, write_done, call, &err);
 
 	if (code == 0)
-		return; /* the call is the writer's now */
+		return; /* the writer owns the call now */
 	fail_write(call, code, err.message);
 	finish(call);
 }

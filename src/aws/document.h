@@ -16,7 +16,7 @@ void document_set_default(struct arena *arena, struct json *object, const char *
 	const struct json *value);
 /* The text to store; fails the request when it is longer than DOCUMENT_TEXT_MAX. */
 int document_text(struct aws_request *request, const struct json *document, struct span *ret_text);
-/* Is the text among the items of a list? */
+/* Whether the text is among the items of a list. */
 bool document_list_has(const struct json *list, struct span text);
 
 #endif

@@ -29,11 +29,11 @@ enum aws_decision {
 };
 enum aws_decision aws_policy_decide(const struct aws_policy *policy, struct span action,
 	struct span resource);
-/* May `action` ("ecs:RunTask") be done on every one of the resources? With none given: on "*". */
+/* Whether `action` ("ecs:RunTask") is allowed on every one of the resources; on "*" if there are none. */
 bool aws_policy_allows(const struct aws_policy *policy, struct span action,
 	const struct span *resources, size_t count);
-/* May it be done on whatever there is? For requests with more resources than can be named one by
- * one: an Allow must hold for "*", and no Deny may concern the action at all. */
+/* Whether it is allowed on all resources: for requests with more of them than can be named one
+ * by one. An Allow must hold for "*", and no Deny may concern the action at all. */
 bool aws_policy_allows_everything(const struct aws_policy *policy, struct span action);
 
 #endif

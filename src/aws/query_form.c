@@ -217,7 +217,7 @@ int query_form_read(struct span text, struct arena *arena, struct query_form *re
 
 	if (code < 0)
 		return code;
-	/* The pairs are ours still. */
+	/* This function still owns the pairs. */
 	if (form.count > 1)
 		qsort((struct query_pair *)form.pairs, form.count, sizeof(*form.pairs),
 			compare_pairs);

@@ -6,7 +6,8 @@
 
 #include "base/span.h"
 
-/* By the parts of the name, so that a new region of AWS needs no new slipway, and a mistyped one is found. */
+/* Checks the parts of the name, so that a new region of AWS needs no new slipway, and a mistyped
+ * one is rejected. */
 bool aws_region_is_known(struct span name);
 
 #endif

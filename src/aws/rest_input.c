@@ -43,7 +43,7 @@ static struct span shown(struct span text)
 	return text;
 }
 
-/* JSON could say it, but no name, id or token has one, and what reads C strings would end there. */
+/* JSON allows a NUL, but no name, id or token has one, and C strings end there. */
 static bool has_nul(struct span text)
 {
 	return memchr(text.data, '\0', text.length) != NULL;
@@ -142,7 +142,8 @@ static void read_parameter(struct reading *reading, const char *name, const stru
 	struct json *value;
 
 	if (!shape) {
-		complain(reading, "%s: has no shape", name); /* rest_test sees that none is so */
+		complain(reading, "%s: has no shape",
+			name); /* rest_test checks that no route has one */
 		return;
 	}
 	if (shape->type != SHAPE_LIST) {

@@ -1,4 +1,4 @@
-/* How handlers say no. The first failure of a run is the one that is answered. */
+/* Failures of handlers. The first failure of a run is the answer. */
 #include "aws/service.h"
 
 /* The functions behind the macros of the same names. */
@@ -52,7 +52,8 @@ int aws_fail(struct aws_request *request, const char *type, const char *format, 
 
 int aws_fail_store(struct aws_request *request)
 {
-	/* A document that is too large stays so: a 500 would make clients send it for ever. */
+	/* A document that is too large is the client's error: clients would repeat a 500 for
+	 * ever. */
 	if (request->err.code == -E2BIG)
 		return aws_fail_input(request, "%s", request->err.message);
 	aws_fail(request, "ServerException",

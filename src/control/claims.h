@@ -70,11 +70,11 @@ struct claims_config {
 	void *report_context;
 	/* Deliberate bugs, for proving that simulations find them. */
 	bool bug_no_fence;    /* claims_write does not require the claim */
-	bool bug_no_check;    /* claims_check always agrees */
+	bool bug_no_check;    /* claims_check always returns 0 */
 	bool bug_hasty_death; /* others are declared dead at once and without looking again */
 };
 
-/* A claim that was ours when we looked. */
+/* A claim that this server owned when it was acquired or checked. */
 struct claim {
 	struct span key;       /* not owned */
 	uint64_t epoch;        /* revision of the claim record */

@@ -6,7 +6,7 @@
 #include "base/map.h"
 #include "control/claims.h"
 
-/* Another server, as we saw it last. */
+/* Another server, as last observed. */
 struct observed {
 	uint64_t revision;
 	int64_t seen_at_us;    /* or excused */
@@ -43,7 +43,7 @@ struct claims {
 	/* Guarded by its own lock, which is held while subscribers are called: */
 	struct lock subscribers_lock;
 	struct subscriber *subscribers;
-	bool report_all; /* a new one wants to know what is free now */
+	bool report_all; /* a new subscriber needs the claims that are free now */
 	/* Used by the lease thread only: */
 	struct store_feed *feed;
 	char next_incarnation[CLAIMS_INCARNATION_SIZE]; /* "": none tried yet */

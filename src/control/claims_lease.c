@@ -72,7 +72,7 @@ static void enter(struct claims *claims, uint64_t revision, int64_t requested_at
 	claims->next_incarnation[0] = '\0';
 }
 
-/* True unless that ended for good before. */
+/* False if it had ended for good before. */
 static bool leave(struct claims *claims, enum standing standing)
 {
 	bool left;
@@ -436,7 +436,7 @@ static int64_t judge(struct claims *claims)
 			report(claims, "server '%.*s' did not renew its lease and is declared dead",
 				SPAN_ARGS(entry->key));
 		/* The record is gone, the server was alive after all, or the database is
-		 * unavailable: the feed will report which, and until then there is no hurry. */
+		 * unavailable: the feed will report which. */
 		observed->seen_at_us = runner_now_us(claims->runner);
 		if (code == -ECANCELED)
 			break;
@@ -527,7 +527,7 @@ int claims_resign(struct claims *claims, struct err *err)
 	bool had_lease;
 	int code;
 
-	/* First we stop believing in it, then others may. */
+	/* This server gives it up before others may take it. */
 	lock_take(&claims->lock);
 	had_lease = claims->standing == STANDING_IN;
 	claims->standing = STANDING_RESIGNED;
@@ -545,7 +545,7 @@ int claims_resign(struct claims *claims, struct err *err)
 		death.revision = object->revision;
 		code = control_write(claims->runner, claims->config.store, write_death, &death,
 			NULL, err);
-		/* A renewal that was on its way came first: again. */
+		/* A renewal in progress was written first: repeat. */
 		if (code != -ESTALE && code != -ENOENT)
 			return code < 0 ? err_prefix(err, code, "resign '%s'", claims->server) : 0;
 	}

@@ -34,7 +34,7 @@ struct controller {
 };
 
 struct controller_keys {
-	struct work_queue *queue; /* NULL: it is only asked whether there are any */
+	struct work_queue *queue; /* NULL: only whether there are any */
 	bool any;
 };
 
@@ -114,7 +114,7 @@ static void queue_all_differences(struct controller *controller, const struct st
 	lock_release(&controller->lock);
 }
 
-/* Queues everything. Where we stand with the feed does not change: it may still have deletions for us. */
+/* Queues everything. The position in the feed does not change: it may still have deletions. */
 static void resync(struct controller *controller)
 {
 	_view_ struct store_view *view = store_view_open(controller->config.store);
@@ -129,8 +129,8 @@ static void wake_follower(void *context)
 	runner_signal(controller->changed);
 }
 
-/* Many watch tasks, and most changes of a task are nothing to most of them: waking them all for each costs more
- * than the write. */
+/* Many controllers watch tasks, and most changes of a task concern few of them: waking all for
+ * each costs more than the write. */
 static bool matters(const struct store_change *change, void *context)
 {
 	const struct controller *controller = context;
@@ -170,7 +170,8 @@ static int list_and_follow(struct controller *controller, struct err *err)
 	return code;
 }
 
-/* Queues what the feed has. -EOVERFLOW when it lost something, -ECANCELED when stopped meanwhile. */
+/* Queues the changes of the feed. -EOVERFLOW when it lost some, -ECANCELED when stopped
+ * meanwhile. */
 static int drain_feed(struct controller *controller)
 {
 	struct store_change changes[CHANGES_AT_ONCE];

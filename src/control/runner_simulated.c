@@ -202,7 +202,7 @@ static size_t collect_ready(struct world *world)
 	return count;
 }
 
-/* The next moment at which something happens of itself. */
+/* The next deadline, or end of a pause. */
 static int64_t next_moment(const struct world *world, const struct thread *thread)
 {
 	if (thread->state == THREAD_WAITING)

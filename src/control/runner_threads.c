@@ -20,7 +20,7 @@ struct waiter {
 	pthread_cond_t wake;
 	struct waiter *next_of_event, **previous_of_event;
 	struct waiter *next_of_runner, **previous_of_runner;
-	bool woken; /* it will look: another signal need not go to it */
+	bool woken; /* it is already woken: another signal wakes another waiter */
 };
 
 struct thread {

@@ -47,7 +47,7 @@ struct work_queue {
 	/* Everything below is guarded by the lock. */
 	struct map items;
 	struct map groups;
-	struct group *first, **last; /* whose turn it is, and so on */
+	struct group *first, **last; /* the next group, in a ring */
 	struct item **heap;
 	size_t heap_count, heap_capacity;
 	uint64_t heap_order;
@@ -130,7 +130,7 @@ static bool has_room(const struct work_queue *queue, const struct group *group)
 	return queue->config.group_most == 0 || group->processing < queue->config.group_most;
 }
 
-/* The first of those whose turn it is that may have one more in work, taken out of the ring; NULL. */
+/* The next group that may have one more key in work, taken out of the ring; NULL. */
 static struct group *take_group(struct work_queue *queue)
 {
 	for (struct group **at = &queue->first; *at; at = &(*at)->next) {

@@ -47,7 +47,7 @@ static int run_one(struct store_transaction *transaction, void *context, struct 
 	return item->function(transaction, item->context, err);
 }
 
-/* The store could not, whatever it was asked. */
+/* The store failed, independently of the write. */
 static bool is_failure(int code)
 {
 	return code == -EIO || code == -EAGAIN;

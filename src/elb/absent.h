@@ -1,7 +1,7 @@
 /*
  * Operations of the model for things that slipway does not have: trust stores, reserved capacity, pools of
- * addresses. Those that ask what there is answer that there is nothing; those that name one do not find it;
- * those that want one are refused with the reason.
+ * addresses. Lists are empty; an operation that names one does not find it; one that creates one
+ * is refused with the reason.
  */
 #ifndef ELB_ABSENT_H
 #define ELB_ABSENT_H

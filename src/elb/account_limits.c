@@ -32,7 +32,7 @@ static const struct limit {
 	{"targets-per-target-group", ELB_TARGETS_MAX},
 };
 
-/* They are few: a page token has the place of the last one given. */
+/* There are few: a page token has the position of the last one given. */
 int elb_account_limits_describe(struct aws_request *request)
 {
 	struct json *answer = json_new_object(request->arena);

@@ -196,7 +196,8 @@ static const struct part {
 	{"Query", "#{query}", "#{protocol} #{host} #{path} #{port} #{query}"},
 };
 
-/* Every "#{" must begin a keyword that the part may have; what else there is must be printable. */
+/* Every "#{" must begin a keyword that the part may have; all other characters must be
+ * printable. */
 static bool is_part(const struct part *part, struct span text)
 {
 	for (size_t i = 0; i < text.length; i++) {
@@ -346,7 +347,7 @@ static const struct action_type {
 	{"jwt-validation", "JwtValidationConfig", false, NULL},
 };
 
-/* A …Config that belongs to another type would be lost without a word. */
+/* A …Config of another type is an error: it would be dropped silently. */
 static int check_configs(struct aws_request *request, const char *name,
 	const struct json *requested, const struct action_type *type)
 {
@@ -406,7 +407,7 @@ int elb_actions_read(struct aws_request *request, const char *name,
 			return -EPERM;
 		json_append(request->arena, actions, action);
 	}
-	/* Only what comes before an answer could come beside one, and none of that is supported. */
+	/* Only authentication could come before an answer, and it is not supported. */
 	if (json_count(actions) > 1)
 		return aws_fail(request, "TooManyActionsException",
 			"%s: there must be exactly one forward, redirect or fixed-response action, "

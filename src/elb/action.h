@@ -23,7 +23,8 @@ struct elb_action_place {
 /* Checks and normalises the list of this name in the input, with the target groups of request->view. */
 int elb_actions_read(struct aws_request *request, const char *name,
 	const struct elb_action_place *place, struct json **ret_actions);
-/* Would these actions, in normal form, be right there too? For a listener that gets another protocol. */
+/* Whether these actions, in normal form, are valid there, too: for a listener that gets another
+ * protocol. */
 int elb_actions_check_groups(struct aws_request *request, const struct json *actions,
 	const struct elb_action_place *place);
 /* After actions were stored, still inside of the transaction: does the load balancer, and does the data

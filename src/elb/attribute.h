@@ -9,7 +9,8 @@
 
 #define ELB_ATTRIBUTES_MAX 20 /* of one request, as the model has it */
 
-/* Of a group that is being made of its texts: there is no object yet. "" if there is no such one. */
+/* Of a group that is being created, from its texts: there is no object yet. "" if there is no
+ * such attribute. */
 struct span elb_target_group_attribute(const struct elb_target_group_facts *facts,
 	const struct json *attributes, const char *name);
 

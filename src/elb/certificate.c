@@ -148,7 +148,7 @@ int elb_certificate_read(const char *folder, struct span arn, struct arena *aren
 		code = err_set(err, -EINVAL, "it has a zero byte");
 	else
 		code = check_text(buffer_span(&buffer), err);
-	/* OpenSSL keeps errors per thread; the next caller must not see these. */
+	/* OpenSSL keeps errors per thread: removes these for the next caller. */
 	ERR_clear_error();
 	if (code < 0)
 		return err_prefix(err, code, "certificate '%.*s', file '%.*s'", SPAN_ARGS(name),

@@ -193,7 +193,7 @@ static int find_values(struct aws_request *request, const struct elb_condition_f
 	return 0;
 }
 
-/* A …Config that belongs to another field would be lost without a word. */
+/* A …Config of another field is an error: it would be dropped silently. */
 static int check_configs(struct aws_request *request, const struct elb_condition_field *field,
 	const struct json *requested)
 {

@@ -182,7 +182,7 @@ const struct store_object *elb_rule_find(const struct store_view *view, struct s
 int elb_load_balancer_set_state(struct store_transaction *transaction,
 	const struct store_object *load_balancer, enum elb_load_balancer_state state,
 	struct span reason, struct arena *arena, struct err *err);
-/* Does a listener or rule send traffic there? */
+/* Whether a listener or rule sends traffic there. */
 bool elb_target_group_is_used(const struct store_view *view, const struct store_object *group);
 /* An attribute as it is set, or its default; "" if there is no such one. */
 struct span elb_attribute(const struct store_object *object, const char *name, struct arena *arena);

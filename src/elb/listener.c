@@ -116,7 +116,7 @@ int elb_listener_certificates_prepare(struct aws_request *request)
 	return check_certificate_files(request);
 }
 
-/* Has any load balancer on the same address a listener of the port, but for one listener? */
+/* Whether a load balancer on the same address has another listener of the port than `but`. */
 static bool is_taken(const struct store_view *view, const struct store_object *balancer,
 	int64_t port, const struct store_object *but, struct arena *arena)
 {
@@ -142,7 +142,7 @@ static bool is_taken(const struct store_view *view, const struct store_object *b
 	return false;
 }
 
-/* The write itself, against head, finds all other errors. */
+/* All other errors are found by the write, in its transaction. */
 static int check_port(struct aws_request *request, const struct store_view *view,
 	const struct store_object *balancer, const struct store_object *listener)
 {
@@ -267,7 +267,7 @@ static int read_policy(struct edit *edit)
 	return 0;
 }
 
-/* There is no way to say which protocols TLS is to offer to clients of a network load balancer. */
+/* The protocols that TLS offers to clients of a network load balancer cannot be configured. */
 static int read_alpn(struct edit *edit)
 {
 	struct aws_request *request = edit->request;
@@ -309,7 +309,7 @@ static int read_default_certificate(struct edit *edit)
 	return 0;
 }
 
-/* A listener without TLS has nothing of it, also when it had it before. */
+/* A listener without TLS has no members of TLS, also if it had them before. */
 static int drop_tls(struct edit *edit)
 {
 	static const char *const members[] = {"SslPolicy", "Certificates", "AlpnPolicy"};
@@ -367,7 +367,7 @@ static int read_actions(struct edit *edit)
 	return 0;
 }
 
-/* Rules came with the old protocol; of the two that have rules, either takes the other's. */
+/* Rules belong to the old protocol; HTTP and HTTPS take each other's. */
 static int read_edit(struct edit *edit)
 {
 	return read_protocol(edit) < 0 || read_port(edit) < 0 || read_tls(edit) < 0 ||
@@ -432,7 +432,7 @@ static const struct store_object *find_by_port(struct aws_request *request,
 	return store_next(&cursor);
 }
 
-/* To make a listener once more is no change, if it would be the same one. */
+/* Creating the same listener again changes nothing. */
 static int answer_same(const struct edit *edit)
 {
 	struct aws_request *request = edit->request;

@@ -34,7 +34,7 @@ static int socket_type(int descriptor)
 	return getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &size) < 0 ? -1 : type;
 }
 
-/* Has this process a socket there itself? */
+/* Whether this process itself has a socket there. */
 static bool is_own(const union proxy_address *address, int type)
 {
 	CLEANUP(close_folder) DIR *folder = opendir("/proc/self/fd");
@@ -76,7 +76,7 @@ static int ask_kernel(int descriptor, const union proxy_address *address, int ty
 	return send(descriptor, &request, sizeof(request), 0) == sizeof(request) ? 0 : -errno;
 }
 
-/* Is a socket of the kernel's answer bound there, or everywhere? */
+/* Whether a socket of the kernel's answer is bound there, or to every address. */
 static bool is_there(const struct inet_diag_msg *socket, const union proxy_address *address)
 {
 	static const uint8_t anywhere[16];
@@ -103,7 +103,7 @@ static int find_inode(const union proxy_address *address, int type, unsigned lon
 	if (descriptor < 0 || ask_kernel(descriptor, address, type) < 0)
 		return -ENOTSUP;
 	for (;;) {
-		/* The kernel makes the answer while it is read: nothing is waited for. */
+		/* The kernel makes the answer while it is read: this does not wait. */
 		ssize_t length = recv(descriptor, &answer, sizeof(answer), 0);
 		const struct nlmsghdr *message = &answer.header;
 
@@ -189,7 +189,7 @@ static uint64_t parent_of(uint64_t process)
 	return end && sscanf(end, ") %*c %lu", &parent) == 1 ? parent : 0;
 }
 
-/* Is it one of those that this process has started, as workers of the data plane are? */
+/* Whether this process started it, as it starts the workers of the data plane. */
 static bool is_descendant(uint64_t process)
 {
 	for (int i = 0; i < ANCESTORS_MAX && process > 1; i++) {
@@ -248,7 +248,7 @@ static int bind_once(const union proxy_address *address, int type)
 	return bind(descriptor, &address->any, proxy_address_length(address)) == 0 ? 0 : errno;
 }
 
-/* A socket that goes away while it is looked for has no holder: then there is one more try. */
+/* A socket that is closed during the search has no holder: the search is repeated once. */
 static int try_bind(const union proxy_address *address, int type, struct err *err)
 {
 	struct holder holder = {0};

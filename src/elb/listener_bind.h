@@ -1,6 +1,6 @@
 /*
- * Can a listener's address and port be bound at all? Asked before a listener is made, so that its maker hears
- * it, and not only the log of a data plane that tries in vain.
+ * Checks before a listener is created that its address and port can be bound, so that the client gets the error, and not
+ * only the log of the data plane.
  */
 #ifndef ELB_LISTENER_BIND_H
 #define ELB_LISTENER_BIND_H

@@ -62,7 +62,7 @@ static const struct json *show(struct aws_request *request, struct span arn, boo
 	return certificate;
 }
 
-/* One that is there already is no change; the answer has those of the request. */
+/* Adding a present one changes nothing; the answer has those of the request. */
 int elb_listener_certificates_add(struct aws_request *request)
 {
 	const struct json *requested = json_get(request->input, "Certificates");
@@ -100,7 +100,7 @@ int elb_listener_certificates_add(struct aws_request *request)
 	return 0;
 }
 
-/* One that is not there is no change. */
+/* Removing an absent one changes nothing. */
 int elb_listener_certificates_remove(struct aws_request *request)
 {
 	const struct json *requested = json_get(request->input, "Certificates"), *old;

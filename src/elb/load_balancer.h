@@ -23,7 +23,7 @@ int elb_load_balancer_take_address(struct aws_request *request, struct span want
 
 /* 1 to 32 letters, digits and hyphens, none at the ends. what: "load balancer". */
 int elb_check_name(struct aws_request *request, const char *what, struct span name);
-/* Is it the ARN of something of this type ("loadbalancer"), whether that exists or not? */
+/* Whether it is an ARN of this type ("loadbalancer"); the object need not exist. */
 bool elb_arn_has_type(struct span arn, const char *type);
 /* The load balancer that "LoadBalancerArn" of the input names. */
 int elb_request_load_balancer(struct aws_request *request,

@@ -139,7 +139,7 @@ void dns_weighted_set(struct dns_weighted *weighted, const struct dns_candidate 
 	}
 }
 
-/* The first turn goes to anyone, with the probability of his share. */
+/* The first turn goes to any candidate, with the probability of its share. */
 static size_t first_turn(const struct dns_weighted *weighted, struct random *random)
 {
 	uint64_t lot = random_below(random, (uint64_t)weighted->total);
@@ -160,7 +160,7 @@ static size_t most_urgent(const struct dns_weighted *weighted)
 		int64_t deadline;
 
 		if (share->weight == 0 || share->credit + share->weight <= 0)
-			continue; /* his next turn may not come yet */
+			continue; /* its next turn may not come yet */
 		deadline = (weighted->total - share->credit + share->weight - 1) / share->weight;
 		if (deadline < earliest) {
 			earliest = deadline;

@@ -625,8 +625,8 @@ static unsigned part(unsigned whole, unsigned threads)
 	return (whole + threads - 1) / threads;
 }
 
-/* A server that asks itself would do so until its limits stop it. A port that the kernel will choose
- * cannot have been meant. */
+/* A server that forwards to itself would do so until its limits stop it. A port that the kernel
+ * chooses cannot be configured as an upstream. */
 static int check_upstreams(const struct dns_server *server, const struct dns_server_config *config,
 	struct err *err)
 {

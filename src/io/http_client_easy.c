@@ -232,8 +232,8 @@ int http_client_easy_set(CURL *easy, const struct http_client_request *request, 
 	curl_easy_setopt(easy, CURLOPT_NETRC, (long)CURL_NETRC_IGNORED);
 	curl_easy_setopt(easy, CURLOPT_PROXY, "");
 	curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
-	/* A call that ends while its host's name is being looked up does not wait for that: the loop
-	 * would stand still for everybody. The look-up's thread then ends by itself. */
+	/* A call that ends during the lookup of its host's name does not wait for it, which
+	 * would block the loop for all calls. The lookup's thread ends by itself. */
 	curl_easy_setopt(easy, CURLOPT_QUICK_EXIT, 1L);
 	curl_easy_setopt(easy, CURLOPT_TCP_KEEPALIVE, 1L);
 	curl_easy_setopt(easy, CURLOPT_OPENSOCKETFUNCTION, open_socket);

@@ -450,7 +450,7 @@ static void take_input(struct http_connection *connection, const char *data, siz
 			}
 			connection->reading = http_exchange_take(connection->loop);
 		}
-		connection->wants_continue = false; /* it did not wait for our word */
+		connection->wants_continue = false; /* it did not wait for 100 Continue */
 		result = http_parser_feed(&connection->parser, &connection->reading->message, data,
 			length, &taken);
 		data += taken;

@@ -97,7 +97,7 @@ static int stream(struct kube_following *following, struct answer *answer, struc
 	int code;
 
 	code = kube_request_stream(following->client, &request, &reading, err);
-	/* The version that we knew is gone: another one may be there. */
+	/* The known resource version has expired: the list begins again. */
 	if (code == -ENOENT)
 		kube_discovery_forget(following->client);
 	return code;
@@ -168,7 +168,8 @@ int kube_following_list(struct kube_following *following,
 	do {
 		code = read_page(following, &token, ret_resource_version, err);
 		if (code == -ESTALE && token.length > 0 && restarts < KUBE_LIST_RESTARTS_MAX) {
-			/* The moment that the pages were of is forgotten there: begin with another. */
+			/* The server has dropped the snapshot of the pages: begin with a new
+			 * one. */
 			restarts++;
 			buffer_reset(&token);
 			following->begin(following->context);

@@ -1,4 +1,4 @@
-/* Paths and queries. Names are checked, values are encoded: what is asked for is what is meant. */
+/* Paths and queries. Names are checked and values encoded, so that neither changes the path. */
 #include <stdio.h>
 
 #include "kube/request.h"

@@ -199,8 +199,8 @@ int kube_pieces_feed(struct kube_pieces *pieces, struct span data, struct err *e
 	return pieces->list ? feed_list(pieces, data, err) : feed_sequence(pieces, data, err);
 }
 
-/* Where objects are said to be, there are objects and nothing else. null stands for none; nothing at all does
- * not: what does not speak of items is not an empty list. */
+/* `items` holds objects only, or null for none. Without the member the text is no list: it is
+ * not read as an empty one. */
 static bool has_items_only(const struct kube_pieces *pieces, const struct json *frame)
 {
 	const struct json *items = json_get(frame, "items");

@@ -308,7 +308,7 @@ static int wait_for_end(const struct child *child, struct err *err)
 	return 0;
 }
 
-/* Nothing of it remains: its group goes while its number is still taken by it. */
+/* Nothing of it remains: its group is killed before its process id is free. */
 static int end(struct child *child)
 {
 	int status = 0;

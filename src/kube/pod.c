@@ -97,7 +97,7 @@ int kube_pod_evict(struct kube_client *client, struct span namespace, struct spa
 	json_set(arena, body, "metadata", metadata);
 	if (deletion)
 		json_set(arena, body, "deleteOptions", kube_deletion_write(deletion, arena));
-	/* A 429 is the budget's answer, not a busy server's. */
+	/* A 429 comes from the disruption budget, not from a busy server. */
 	own.impatient = true;
 	return kube_create(client, &target, body, &own, arena, &answer, err);
 }

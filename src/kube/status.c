@@ -1,4 +1,4 @@
-/* Refusals: a Status object (or whatever a proxy in between says) as a code and a sentence. */
+/* Refusals: a Status object (or the text of a proxy in between) as a code and a message. */
 #include <stdio.h>
 
 #include "base/memory.h"

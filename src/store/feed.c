@@ -127,7 +127,7 @@ static bool is_about(const struct store_feed *feed, const struct store_kind *kin
 	return false;
 }
 
-/* Is one of the changes of a kind that the feed is about, and does it matter? */
+/* Whether one of the changes is of a kind of the feed, and passes its filter. */
 static bool concerns(const struct store_feed *feed, const struct store_change *changes,
 	size_t count)
 {
@@ -166,7 +166,7 @@ void feed_ring_publish(struct feed_ring *ring, const struct store_change *change
 	for (size_t i = 0; i < count; i++)
 		ring_push(ring, &changes[i]);
 	lock_release(&ring->lock);
-	/* Before anything is let go of: feeds are asked about the changes. */
+	/* Before anything is released: the filters of feeds read the changes. */
 	if (count > 0)
 		ring_wake(ring, changes, count, last);
 	ring_trim(ring, ring->cap);

@@ -152,7 +152,7 @@ static int head_missing(struct err *err)
 	return err_set(err, -EPROTO, "slipway.head in the database has no row");
 }
 
-/* May what comes with this answer to READ_FORMAT be used? */
+/* Whether data that came with this answer to READ_FORMAT may be used. */
 static int check_format(const PGresult *format, struct err *err)
 {
 	if (PQntuples(format) != 1)
@@ -240,7 +240,7 @@ static int postgres_load(struct store_backend *backend, store_row_function row, 
 	return 0;
 }
 
-/* Is what we got from the log a continuation of what we know? */
+/* Whether the rows read from the log continue the known state. */
 static int check_continues(const struct postgres *postgres, const PGresult *head,
 	const PGresult *rows, struct err *err)
 {
@@ -266,7 +266,7 @@ static int check_continues(const struct postgres *postgres, const PGresult *head
 	return 0;
 }
 
-/* All of them or, when one is refused, all of them again another time. */
+/* All of them; if one is refused, all of them are repeated later. */
 static int give_rows(struct postgres *postgres, const PGresult *rows, store_row_function row,
 	void *context, struct err *err)
 {
@@ -493,7 +493,7 @@ static void add_chunk(struct postgres *postgres, const struct store_row *rows, s
 	add_live(postgres, &chunk, true);
 }
 
-/* Moves the head to the group's last revision and takes from the log what is past keeping. */
+/* Moves the head to the group's last revision, and deletes old rows from the log. */
 static void add_head(struct postgres *postgres, uint64_t revision)
 {
 	_arguments_ struct postgres_arguments head = {0};
@@ -606,7 +606,7 @@ static int postgres_settle(struct store_backend *backend, uint64_t first, uint64
 		code = connect_if_lost(postgres, err);
 		if (code >= 0)
 			code = find_group(postgres, last, ret_durable, err);
-		/* A newer slipway's database will not be ours again within that time. */
+		/* A database of a newer slipway does not become usable within that time. */
 		if (code >= 0 || code == -ENOTSUP || clock_steady_us(clock) >= deadline)
 			return code;
 		poll(NULL, 0, SETTLE_PAUSE_MS);

@@ -145,16 +145,16 @@ struct store_statistics {
 	bool available; /* the last group could be made durable */
 };
 void store_statistics(struct store *store, struct store_statistics *ret_statistics);
-/* Has a newer slipway brought the database forward? Then nothing is written and nothing of others is taken
- * over until this one is replaced, or the database put back. The reason is added to out (not NULL). */
+/* Whether a newer slipway has migrated the database. Then nothing is written, and changes of other servers are not
+ * applied, until this server is upgraded or the database restored. The reason is added to out (not NULL). */
 bool store_is_outdated(struct store *store, struct buffer *out);
 /* One line per quarantined record: "kind key (revision N): reason". */
 void store_list_quarantined(struct store *store, struct buffer *out);
-/* Is (kind, key) quarantined? For counters that must not go back. */
+/* Whether (kind, key) is quarantined: for counters that must not go back. */
 bool store_is_quarantined(struct store *store, const struct store_kind *kind, struct span key);
-/* Is anything of this kind whose key begins so? For what must not be done on half the truth. */
+/* Whether an object of this kind with this prefix is: for changes that require complete data. */
 bool store_has_quarantined(struct store *store, const struct store_kind *kind, struct span prefix);
-/* Is a record quarantined, of whichever kind, whose key contains this? For ids, which are unique. */
+/* Whether a record of any kind is whose key contains this: for ids, which are unique. */
 bool store_has_quarantined_key_with(struct store *store, struct span part);
 
 /* ---- reading ---- */

@@ -265,7 +265,7 @@ static void node_set_heads(struct tree_node *node)
 		node->heads[i] = text_head(entry_distinct(node, node_entry(node, i)), skip, 0);
 }
 
-/* For one member that came or changed, which between two others agrees with them by itself. */
+/* After one member was added or changed; one between two others has their common prefix already. */
 static void node_set_head(struct tree_node *node, size_t slot)
 {
 	const struct tree_entry *entry = node_entry(node, slot);
@@ -484,7 +484,7 @@ static void node_close_gap(const struct tree_type *type, struct tree_node *node,
 	node->used--;
 }
 
-/* Mends a child that has become thin: joins it with a neighbour, or takes some of its members. */
+/* Refills a child with too few members: joins it with a neighbour, or moves some of its members. */
 static void inner_recover(const struct tree_type *type, struct tree_inner *inner, size_t slot)
 {
 	struct tree_node *left, *right;
@@ -511,7 +511,7 @@ static void inner_recover(const struct tree_type *type, struct tree_inner *inner
 		members_move(type, left, left->used, right, 0, right->used);
 		left->used = total;
 		node_set_heads(left);
-		right->used = 0; /* its members have moved, so only the node itself goes */
+		right->used = 0; /* its members have moved: only the node is freed */
 		node_unref(type, right);
 		node_close_gap(type, &inner->node, slot + 1);
 		inner_describe(type, inner, slot);

@@ -95,7 +95,7 @@ const struct tree_entry *tree_seek_before(const struct tree *tree, const struct 
 const struct tree_entry *tree_next(struct tree_path path);
 const struct tree_entry *tree_previous(struct tree_path path);
 
-/* Does the tree keep everything it promises about its nodes? Walks all of it: for tests. */
+/* Whether all invariants of the nodes hold. Walks the whole tree: for tests. */
 bool tree_is_sound(const struct tree *tree);
 
 #endif
