@@ -59,6 +59,7 @@ class Backend:
         self.udp = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self.udp.bind(("127.0.0.1", self.port))
         self.served = 0
+        self.headers = ""  # of the last HTTP request
 
     def __enter__(self):
         for function in (self.accept, self.answer):
@@ -88,8 +89,12 @@ class Backend:
     def serve(self, connection):
         with connection:
             try:
-                while connection.recv(1024):
-                    connection.sendall(self.letter)
+                while data := connection.recv(65536):
+                    if data.startswith(b"GET "):
+                        self.headers = data.decode()
+                        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 1\r\n\r\n" + self.letter)
+                    else:
+                        connection.sendall(self.letter)
             except OSError:
                 pass
 
@@ -193,7 +198,7 @@ class Proxy:
         return self.answers("readyz")
 
     def answers(self, what):
-        assert self.process.poll() is None, open(self.log, encoding="utf-8").read()
+        assert self.process.poll() is None, self.read_log()
         try:
             with urllib.request.urlopen(f"http://{self.address}:7070/{what}", timeout=SECONDS) as answer:
                 return answer.status == 200
@@ -201,7 +206,14 @@ class Proxy:
             return False
 
     def wait_until_ready(self):
-        wait_until(self.is_ready, "the proxy is ready")
+        try:
+            wait_until(self.is_ready, "the proxy is ready")
+        except AssertionError as problem:
+            raise AssertionError(f"{problem}: {self.read_log()}") from None
+
+    def read_log(self):
+        with open(self.log, encoding="utf-8") as file:
+            return file.read()
 
     def workers(self):
         found = []

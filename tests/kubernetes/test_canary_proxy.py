@@ -1,7 +1,12 @@
 """The proxy of a CanaryRelease against a real API server: exact shares, weights followed from the watch, sides without
 endpoints, reports, draining. The test plays the controller: it writes status, and slices of endpoints."""
+import collections
+import contextlib
+import http.client
 import os
 import signal
+import socket
+import tempfile
 
 import pytest
 
@@ -79,6 +84,10 @@ class World:
 
     def status(self, members):
         return self.api.patch(path("canaryreleases", self.space, NAME, "/status"), {"status": members})
+
+    def http_weight(self, weight):
+        return self.spec(services=[{"service": "web", "ports": [
+            {"port": 9090, "protocol": "HTTP", "config": {"weight": weight}}]}])
 
     def weight(self, tcp, udp=0):
         return self.spec(services=[{"service": "web", "ports": [
@@ -267,6 +276,67 @@ def test_terminate_drains(world):
     assert held.ask() == "A"
     held.close()
     assert proxy.wait() == 0
+
+
+@pytest.fixture
+def haproxy_folder(tmp_path):
+    """HAProxy has no root's rights and must reach it."""
+    if os.geteuid():
+        yield str(tmp_path)
+        return
+    with tempfile.TemporaryDirectory(dir="/run") as folder:
+        yield folder
+
+
+def test_http_requests(world, haproxy_folder):
+    """scenarios 13 and 22: requests of one connection are split, and follow new weights; the client's address is passed on"""
+    world.take_over()
+    world.http_weight(10)
+    proxy = world.proxy("--haproxy-folder", haproxy_folder)
+    proxy.wait_until_ready()
+    world.wait_for_weight(100)
+    client = http.client.HTTPConnection(proxy.address, PORT, timeout=60)
+
+    def letters(number):
+        found = collections.Counter()
+        for _ in range(number):
+            client.request("GET", "/")
+            found[client.getresponse().read().decode()] += 1
+        return found
+
+    assert letters(100) == {"A": 90, "B": 10}
+    kept = client.sock
+    assert "x-forwarded-for: 127.0.0.1" in world.stable.headers.lower()
+    world.http_weight(100)
+    world.wait_for_weight(1000)
+    assert letters(50) == {"B": 50}
+    world.http_weight(0)
+    world.wait_for_weight(0)
+    assert letters(50) == {"A": 50}
+    assert client.sock is kept
+    wait_until(lambda: world.report()["canary"].get("requests") == 60 and
+               world.report()["stable"].get("requests") == 140, "all requests are reported")
+
+
+def test_udp(world):
+    """scenario 27: every client has a side; the shares are exact"""
+    world.take_over()
+    world.weight(0, udp=10)
+    proxy = world.proxy()
+    proxy.wait_until_ready()
+    world.wait_for_weight(100, index=1)
+    found = collections.Counter()
+    with contextlib.ExitStack() as clients:
+        for _ in range(500):  # all are kept: a port that is used again is the same client
+            client = clients.enter_context(socket.socket(socket.AF_INET, socket.SOCK_DGRAM))
+            client.settimeout(60)
+            client.connect((proxy.address, PORT + 1))
+            client.send(b"x")
+            first = client.recv(10)
+            client.send(b"y")
+            assert client.recv(10)[:1] == first[:1]
+            found[first[:1].decode()] += 1
+    assert found == {"A": 450, "B": 50}
 
 
 def test_two_replicas(world):

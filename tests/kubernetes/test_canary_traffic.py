@@ -1,5 +1,7 @@
 """Canary releases on a real node: real pods behind a real Service, proxies in pods with their own rights, and a prober in
 a pod that loses nothing."""
+import collections
+import http.client
 import json
 import os
 
@@ -186,3 +188,41 @@ def test_deprecate(canaries):
     for found in (before, after):
         del found["metadata"]["resourceVersion"], found["metadata"]["managedFields"]
     assert after == before
+
+
+def proxy_pods(canaries, name):
+    items, _ = canaries.api.list(f"/api/v1/namespaces/{canaries.namespace}/pods",
+                                 labelSelector=f"slipway.dev/created-by={canaries.namespace}.{name}")
+    return [item for item in items if "deletionTimestamp" not in item["metadata"]]
+
+
+def test_http_and_new_proxy(canaries):
+    """scenarios 22 and 46: requests of one connection are split; a new pod of the proxy takes over without loss"""
+    prober = Prober(canaries)
+    services = weights(0, 10)
+    services[0]["ports"][0] = {"port": 90, "protocol": "HTTP", "config": {"weight": 10}}
+    canaries.create("web-one", services, values={"letter": "B"}, drainSeconds=20)
+    canaries.wait_for_available("web-one")
+    wait_for_weights(canaries, "web-one", 10, 10)
+    (pod,) = proxy_pods(canaries, "web-one")
+    port = next(each["proxyPort"] for each in canaries.get("web-one")["status"]["services"][0]["ports"]
+                if each["transport"] == "TCP")
+    client = http.client.HTTPConnection(pod["status"]["podIP"], port, timeout=60)
+    letters = collections.Counter()
+    for _ in range(100):
+        client.request("GET", "/")
+        letters[client.getresponse().read().decode()] += 1
+    assert letters == {"A": 90, "B": 10}
+    client.close()
+    # What the prober sends over TCP is not HTTP: only its datagrams count until the port is TCP again.
+    set_weights(canaries, "web-one", 10, 10)
+    prober.more()
+    before = prober.read()
+    canaries.releases.cluster.kubectl("rollout", "restart", "-n", canaries.namespace, "deployment", "web-one-proxy")
+    canaries.releases.cluster.kubectl("rollout", "status", "-n", canaries.namespace, "deployment", "web-one-proxy")
+    wait_until(lambda: [each["metadata"]["name"] for each in proxy_pods(canaries, "web-one")] not in
+               ([], [pod["metadata"]["name"]]) and len(proxy_pods(canaries, "web-one")) == 1, "another pod")
+    assert set(prober.more(100)["new"]) == {"A", "B"}
+    assert prober.read()["failures"] == before["failures"]
+    assert not [failure for failure in before["failures"] if failure[0] == "datagrams"]
+    wait_for_weights(canaries, "web-one", 10, 10)
