@@ -198,6 +198,13 @@ static struct canary_live find(void *context, const struct object_id *id)
 	return *remember(pass, id, r == 0 ? object : NULL);
 }
 
+static bool is_scaled(void *context, const struct object_id *id)
+{
+	struct pass *pass = context;
+
+	return canary_watch_is_scaled(pass->controller->watch, id->namespace, id->kind, id->name);
+}
+
 static int use_canary(struct pass *pass, const struct json *object)
 {
 	pass->object = object;
@@ -380,6 +387,7 @@ static void decide(struct pass *pass, struct canary_decision *ret_decision)
 		.settings = pass->controller->settings,
 		.now_ms = runner_wall_ms(pass->controller->group),
 		.find = find,
+		.is_scaled = is_scaled,
 		.context = pass,
 	};
 

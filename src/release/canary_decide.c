@@ -186,12 +186,16 @@ bool canary_ensure(struct canary_deciding *deciding, const struct json *object, 
 		{SPAN(RELEASE_API_VERSION), SPAN("Release"), SPAN(""), SPAN(""), false},
 	};
 	struct canary_live live = canary_find_object(deciding, object);
+	const struct object_id id = object_id_of(object, canary->namespace);
 	const struct json *wanted;
 
 	if (with_release && release) {
 		owners[1].name = release->name;
 		owners[1].uid = release->uid;
 	}
+	if (live.object && release_has_replicas(object) && deciding->input->is_scaled &&
+		deciding->input->is_scaled(deciding->input->context, &id))
+		object = release_keep_replicas(deciding->arena, object, live.object);
 	wanted = object_with_owners(deciding->arena, object, owners,
 		with_release && release ? LENGTH(owners) : 1);
 	if (live.object && !object_is_owned(live.object, canary->uid))
@@ -206,7 +210,7 @@ bool canary_ensure(struct canary_deciding *deciding, const struct json *object, 
 		return false;
 	*deciding->decision = (struct canary_decision){.verb = CANARY_APPLY,
 		.object = wanted,
-		.id = object_id_of(object, canary->namespace),
+		.id = id,
 		.manager = with_release ? RELEASE_FIELD_MANAGER : RELEASE_CANARY_FIELD_MANAGER};
 	return true;
 }

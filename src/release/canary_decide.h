@@ -38,6 +38,8 @@ struct canary_input {
 	int64_t now_ms;
 	/* The object of this kind and name in the namespace of the CanaryRelease; the same during one decision. */
 	struct canary_live (*find)(void *context, const struct object_id *id);
+	/* True if an autoscaler sets the replicas of this workload. May be NULL. */
+	bool (*is_scaled)(void *context, const struct object_id *id);
 	void *context;
 };
 

@@ -11,6 +11,7 @@
 
 #define BY_RELEASE "release"
 #define BY_CREATOR "creator"
+#define BY_TARGET "target"
 #define WATCHES_MAX 8
 
 /* Of an object of any kind. */
@@ -18,10 +19,15 @@ struct kept {
 	struct span creator; /* RELEASE_CREATED_BY_LABEL */
 	struct span holder;  /* of a Service that is taken over */
 	struct span release; /* of a CanaryRelease: its Release */
-	bool ready;          /* of a pod */
+	struct span target;  /* of an autoscaler: its workload's name */
+	struct span target_kind;
+	bool ready; /* of a pod */
 	bool deleting;
 	uint64_t content; /* without status */
 };
+
+static const struct kube_kind autoscaler_kind = {
+	"autoscaling", "HorizontalPodAutoscaler", "horizontalpodautoscalers", true, {"v1"}};
 
 struct watched {
 	struct canary_watch *watch;
@@ -33,7 +39,7 @@ struct canary_watch {
 	struct canary_watch_config config;
 	struct watched watched[WATCHES_MAX];
 	size_t count;
-	struct kube_informer *canaries, *pods;
+	struct kube_informer *canaries, *pods, *autoscalers;
 };
 
 /* ---- reduction ---- */
@@ -55,6 +61,7 @@ static int reduce(void *context, const struct json *object, struct kube_keep *ke
 	const void **ret_data, struct err *err)
 {
 	const struct json *metadata = json_get(object, "metadata");
+	const struct json *target = json_path(object, "spec.scaleTargetRef");
 	struct kept *kept = kube_keep_memory(keep, sizeof(*kept));
 
 	(void)context;
@@ -63,6 +70,8 @@ static int reduce(void *context, const struct json *object, struct kube_keep *ke
 		json_get_text(json_get(metadata, "labels"), RELEASE_CREATED_BY_LABEL));
 	kept->holder = keep_text(keep, canary_service_holder(object));
 	kept->release = keep_text(keep, json_get_text(json_get(object, "spec"), "release"));
+	kept->target = keep_text(keep, json_get_text(target, "name"));
+	kept->target_kind = keep_text(keep, json_get_text(target, "kind"));
 	kept->ready = is_ready(object);
 	kept->deleting = !json_is_absent(json_get(metadata, "deletionTimestamp"));
 	kept->content = release_content_hash(object);
@@ -90,6 +99,11 @@ static void keys_release(const struct kube_object *object, struct kube_index_key
 static void keys_creator(const struct kube_object *object, struct kube_index_keys *keys)
 {
 	kube_index_keys_add(keys, ((const struct kept *)object->data)->creator);
+}
+
+static void keys_target(const struct kube_object *object, struct kube_index_keys *keys)
+{
+	kube_index_keys_add(keys, ((const struct kept *)object->data)->target);
 }
 
 /* ---- changes ---- */
@@ -151,6 +165,8 @@ static void object_changed(void *context, const struct kube_object *before,
 		report_release(watch, object);
 		return;
 	}
+	if (watched->kind == &autoscaler_kind)
+		return;
 	if (watched->kind == &kube_pods) {
 		report_creator(watch, object->namespace, kept->creator, CANARY_CHANGED_PODS);
 		return;
@@ -211,6 +227,7 @@ int canary_watch_start(const struct canary_watch_config *config, struct canary_w
 {
 	static const struct kube_index by_release = {BY_RELEASE, keys_release};
 	static const struct kube_index by_creator = {BY_CREATOR, keys_creator};
+	static const struct kube_index by_target = {BY_TARGET, keys_target};
 	struct canary_watch *watch = memory_allocate(sizeof(*watch));
 	int r;
 
@@ -218,6 +235,8 @@ int canary_watch_start(const struct canary_watch_config *config, struct canary_w
 	r = start(watch, &release_canary_kind, NULL, &by_release, &watch->canaries, err);
 	if (r == 0)
 		r = start(watch, &kube_pods, CANARY_PROXY_SELECTOR, &by_creator, &watch->pods, err);
+	if (r == 0)
+		r = start(watch, &autoscaler_kind, NULL, &by_target, &watch->autoscalers, err);
 	if (r == 0)
 		r = start(watch, &release_kind, NULL, NULL, NULL, err);
 	if (r == 0)
@@ -253,6 +272,20 @@ bool canary_watch_is_synced(struct canary_watch *watch)
 void canary_watch_all(struct canary_watch *watch)
 {
 	report_all(watch, SPAN_NONE, CANARY_CHANGED_OBJECTS);
+}
+
+bool canary_watch_is_scaled(struct canary_watch *watch, struct span namespace, struct span kind,
+	struct span name)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_kube_object_list_ struct kube_object_list list = {0};
+
+	kube_informer_find(watch->autoscalers, BY_TARGET, name, arena, &list);
+	for (size_t i = 0; i < list.count; i++)
+		if (span_equal(list.objects[i]->namespace, namespace) &&
+			span_equal(((const struct kept *)list.objects[i]->data)->target_kind, kind))
+			return true;
+	return false;
 }
 
 struct canary_pod *canary_watch_pods(struct canary_watch *watch, struct arena *arena,

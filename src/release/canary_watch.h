@@ -36,6 +36,9 @@ void canary_watch_stop(struct canary_watch *watch); /* NULL is fine */
 bool canary_watch_is_synced(struct canary_watch *watch);
 /* Calls `changed` for every CanaryRelease. */
 void canary_watch_all(struct canary_watch *watch);
+/* True if a HorizontalPodAutoscaler sets the replicas of this workload. */
+bool canary_watch_is_scaled(struct canary_watch *watch, struct span namespace, struct span kind,
+	struct span name);
 /* The pods of a CanaryRelease's proxy that are not being deleted. In the arena. */
 struct canary_pod *canary_watch_pods(struct canary_watch *watch, struct arena *arena,
 	struct span namespace, struct span canary, size_t *ret_count);

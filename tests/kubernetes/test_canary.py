@@ -369,3 +369,26 @@ def test_commands(canaries):
             (["adopt", NAME, "--wait"], f"canaryrelease.slipway.dev/{NAME} is Deprecated")):
         done = canary(*arguments, check=False)
         assert done.returncode == 1 and done.stderr == f"slipway: {message}\n", done
+
+
+def test_autoscaler(canaries):
+    """scenario 40: replicas that an autoscaler set stay, also when the canary is adopted; weights are as before"""
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    canaries.api.post(f"/apis/autoscaling/v1/namespaces/{canaries.namespace}/horizontalpodautoscalers", {
+        "metadata": {"name": "canary"}, "spec": {"minReplicas": 5, "maxReplicas": 5, "scaleTargetRef": {
+            "apiVersion": "apps/v1", "kind": "Deployment", "name": "web-abcde"}}})
+
+    def replicas():
+        return canaries.releases.deployment("web-abcde")["spec"]["replicas"]
+
+    # The autoscaler does this, too, at its next look.
+    canaries.api.patch(f"/apis/apps/v1/namespaces/{canaries.namespace}/deployments/web-abcde/scale",
+                       {"spec": {"replicas": 5}})
+    canaries.change(NAME, config=json.dumps({"color": "green"}))
+    canaries.wait_for_available(NAME)
+    assert replicas() == 5
+    canaries.wait(NAME, lambda: canaries.traffic(NAME, 80).get("effectiveWeight") == 10, "the weight applies")
+    canaries.change(NAME, transition="Adopted")
+    canaries.wait_for_phase(NAME, "Adopted")
+    assert replicas() == 5
