@@ -365,6 +365,11 @@ static int deployment_cancel(struct app *app)
 	return change(app, "/cancel", body, "cancelling");
 }
 
+static int deployment_retry(struct app *app)
+{
+	return change(app, "/retry", json_new_object(app->arena), "rolling back again");
+}
+
 /* ---- verbs ---- */
 
 #define OPTIONS_COMMON                                                                             \
@@ -448,6 +453,8 @@ static const struct app_verb {
 		deployment_skip, 1, 2},
 	{"deployment", "cancel", "NAME [DEPLOYMENT] [--no-rollback]", "Cancel a deployment.",
 		"  --no-rollback  Leave everything as it is now.\n", deployment_cancel, 1, 2},
+	{"deployment", "retry", "NAME [DEPLOYMENT]", "Run a rollback again that failed.", "",
+		deployment_retry, 1, 2},
 	{"flow", "list", "[APPLICATION]", "List flows, or those of one head.", "", flow_list, 0, 1},
 	{"flow", "show", "FLOW [--dot]", "Describe a flow: its graph, states, commits and causes.",
 		"  --dot          Write the graph for Graphviz.\n", flow_show, 1, 1},

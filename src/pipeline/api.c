@@ -114,6 +114,7 @@ const struct aws_operation pipeline_operations[] = {
 	{.name = "ListRepositories", .mode = AWS_READ, .run = api_list_repositories},
 	{.name = "PollRepository", .mode = AWS_WRITE, .run = api_poll_repository},
 	WRITE("RejectApplicationStage", api_reject),
+	WRITE("RetryApplicationRollback", api_retry_rollback),
 	WRITE("SkipApplicationStage", api_skip),
 	{.name = "SyncApplication",
 		.mode = AWS_WRITE,

@@ -47,6 +47,7 @@ int api_approve(struct aws_request *request);
 int api_reject(struct aws_request *request);
 int api_skip(struct aws_request *request);
 int api_cancel(struct aws_request *request);
+int api_retry_rollback(struct aws_request *request);
 
 /* ---- shared by operations ---- */
 

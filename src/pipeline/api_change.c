@@ -130,6 +130,18 @@ int api_skip(struct aws_request *request)
 	return save(request, &changing);
 }
 
+/* The deployment as an order has changed it. */
+static int show_changed(struct aws_request *request)
+{
+	struct changing changing;
+
+	request->view = store_head(request->transaction);
+	if (open_deployment(request, &changing) < 0)
+		return -EPERM;
+	json_write(deployment_document(&changing.record, request->arena), request->out);
+	return 0;
+}
+
 int api_cancel(struct aws_request *request)
 {
 	bool roll_back = json_get_bool(request->input, "rollback", true);
@@ -142,13 +154,21 @@ int api_cancel(struct aws_request *request)
 		changing.record.facts.id, roll_back, request->now_ms, &request->err);
 	if (code == -EALREADY)
 		return fail_state(request, &changing, "it cannot be cancelled any more");
-	if (code < 0)
-		return aws_fail_store(request);
-	request->view = store_head(request->transaction);
+	return code < 0 ? aws_fail_store(request) : show_changed(request);
+}
+
+int api_retry_rollback(struct aws_request *request)
+{
+	struct changing changing;
+	int code;
+
 	if (open_deployment(request, &changing) < 0)
 		return -EPERM;
-	json_write(deployment_document(&changing.record, request->arena), request->out);
-	return 0;
+	code = deployment_retry_rollback(request->transaction, changing.record.facts.application,
+		changing.record.facts.id, request->now_ms, &request->err);
+	if (code == -EALREADY)
+		return fail_state(request, &changing, request->err.message);
+	return code < 0 ? aws_fail_store(request) : show_changed(request);
 }
 
 int api_delete_application(struct aws_request *request)

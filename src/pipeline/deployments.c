@@ -354,6 +354,75 @@ int deployment_cancel(struct store_transaction *transaction, struct span applica
 	return deployment_put(transaction, &record, err);
 }
 
+/* ---- a rollback that failed ---- */
+
+static bool has_later_one(const struct store_view *head, struct span application,
+	const struct deployment_facts *facts, struct arena *arena)
+{
+	struct store_cursor cursor = {.view = head,
+		.kind = &deployment_kind,
+		.index = DEPLOYMENT_BY_NUMBER,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(application)),
+		.descending = true};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor)) && deployment_facts(object)->number > facts->number)
+		if (deployment_facts(object)->trigger != DEPLOYMENT_TRIGGER_PLAN &&
+			deployment_facts(object)->started_ms > 0)
+			return true;
+	return false;
+}
+
+/* Without what was added when the rollback failed. */
+static struct span first_reason(struct span reason)
+{
+	size_t length = sizeof(ROLLBACK_FAILED_TEXT) - 1;
+
+	for (size_t i = 0; i + length <= reason.length; i++)
+		if (memcmp(reason.data + i, ROLLBACK_FAILED_TEXT, length) == 0)
+			return (struct span){reason.data, i};
+	return reason;
+}
+
+int deployment_retry_rollback(struct store_transaction *transaction, struct span application,
+	struct span id, int64_t now_ms, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_view *head = store_head(transaction);
+	const struct store_object *object = store_get(head, &deployment_kind,
+					  deployment_key(arena, application, id)),
+				  *owner = store_get(head, &application_kind, application);
+	struct application_facts facts;
+	struct deployment_record record;
+	struct stage_record *stage;
+	int r;
+
+	if (!object || !owner)
+		return err_set(err, -ENOENT, "the deployment does not exist");
+	r = deployment_read(object, arena, &record, err);
+	if (r < 0)
+		return r;
+	facts = *application_facts(owner);
+	stage = deployment_rollback_stage(&record);
+	if (!pipeline_deployment_is_terminal(record.facts.state) || !stage ||
+		stage->state != PIPELINE_STAGE_FAILURE)
+		return err_set(err, -EALREADY, "it has no rollback that failed");
+	if (facts.current.length > 0 || has_later_one(head, application, &record.facts, arena))
+		return err_set(err, -EALREADY, "another deployment has begun since");
+	record.reason = first_reason(record.reason);
+	deployment_set_state(&record, PIPELINE_DEPLOYMENT_ROLLING_BACK, now_ms);
+	stage_set_state(stage, PIPELINE_STAGE_RUNNING, now_ms);
+	stage->reason = SPAN("");
+	facts.current = record.facts.id;
+	r = deployment_log(transaction, record.key, stage->id, SPAN("retried by a user"), now_ms,
+		err);
+	if (r >= 0)
+		r = deployment_put(transaction, &record, err);
+	return r < 0 ? r
+		     : application_put(transaction, application, owner->api, &facts,
+			       owner->revision, err);
+}
+
 /* ---- deleting ---- */
 
 int application_delete(struct store_transaction *transaction, struct span application,

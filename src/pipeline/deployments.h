@@ -59,6 +59,10 @@ bool deployment_find_end(const struct store_view *view, struct span application,
 int deployment_cancel(struct store_transaction *transaction, struct span application,
 	struct span id, bool roll_back, int64_t now_ms, struct err *err);
 
+/* Runs a rollback again that failed. -ENOENT; -EALREADY: there is none, or another deployment has begun since. */
+int deployment_retry_rollback(struct store_transaction *transaction, struct span application,
+	struct span id, int64_t now_ms, struct err *err);
+
 /* Forgets an application and its deployments, as the engine comes to it. What it has deployed keeps running. -ENOENT; -EBUSY:
  * a deployment has not ended. */
 int application_delete(struct store_transaction *transaction, struct span application,

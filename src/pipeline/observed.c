@@ -224,7 +224,7 @@ static void read_operations(const struct deployment_pass *pass, struct snapshot_
 }
 
 struct span observed_failed_operation(const struct deployment_pass *pass, struct span stage,
-	size_t most)
+	int64_t since_ms, size_t most)
 {
 	const struct journalled_call *calls = pass->calls.items;
 	size_t count = 0;
@@ -234,7 +234,8 @@ struct span observed_failed_operation(const struct deployment_pass *pass, struct
 
 		/* It was accepted, and then it failed. */
 		if (!is_about_instance(record) || !span_equal(record->stage, stage) ||
-			record->result != JOURNAL_REFUSED || record->answer.length == 0)
+			record->result != JOURNAL_REFUSED || record->answer.length == 0 ||
+			record->intent_ms < since_ms)
 			continue;
 		if (++count > most)
 			return arena_format(pass->arena, "%.*s of task %.*s failed: %.*s",
@@ -318,8 +319,11 @@ static void add_tasks(struct observing *observing, struct snapshot_set *set, con
 			.attributes = json_get(instance, "Attributes")};
 	}
 	JSON_EACH_ITEM (observing->stopped, task) {
-		if (span_equal(json_get_text(task, member), value) && has_failed(pass, task))
-			set->failed++;
+		if (!span_equal(json_get_text(task, member), value) || !has_failed(pass, task))
+			continue;
+		set->failed++;
+		*(const struct json **)fields_append(pass->arena, &observing->observed->failed,
+			sizeof(task)) = task;
 	}
 	set->tasks = tasks.items;
 	set->task_count = tasks.count;

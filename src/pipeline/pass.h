@@ -146,7 +146,9 @@ struct observed {
 	const struct json *service; /* as DescribeServices answers; NULL: there is none */
 	struct field_list tasks;    /* struct observed_task */
 	struct field_list rules;    /* struct observed_rule */
-	size_t leftovers;           /* sets of earlier deployments that are still there */
+	struct field_list
+		failed;   /* const struct json *: tasks that stopped before they were healthy */
+	size_t leftovers; /* sets of earlier deployments that are still there */
 };
 
 /* Before the first stage: the service and its primary, {"exists", "isExternal", "desiredCount", "service", "taskSet",
@@ -154,9 +156,9 @@ struct observed {
 int observed_read_before(struct deployment_pass *pass, const struct json **ret_before,
 	struct err *err);
 int observed_read(struct deployment_pass *pass, struct observed *ret_observed, struct err *err);
-/* Why an operation of Cloud Map that the stage began has failed, if more than `most` of them have; SPAN_NONE. */
+/* Why an operation of Cloud Map that the stage began has failed, if more than `most` of them have since then; SPAN_NONE. */
 struct span observed_failed_operation(const struct deployment_pass *pass, struct span stage,
-	size_t most);
+	int64_t since_ms, size_t most);
 /* The longest time for which clients keep records of the service's name, with a margin; 0 without a name. */
 int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct err *err);
 

@@ -3,6 +3,7 @@
 #include "pipeline/stage_run.h"
 
 #define CREATION_KNOWN_MS 30000 /* an unanswered call that created nothing until then is lost */
+#define LOGGED_TASKS_MAX 5
 #define FAILED_OPERATIONS_MAX 5 /* of Cloud Map, in a rollback */
 
 static bool starts_tasks(enum stage_kind kind)
@@ -125,6 +126,45 @@ static bool waits_for_creation(const struct deployment_pass *pass, struct stage_
 	return false;
 }
 
+static void log_task(struct deployment_pass *pass, struct span stage, const struct json *task)
+{
+	struct span reason = json_get_text(task, "stoppedReason");
+
+	pass_log(pass, stage, "task %.*s stopped: %.*s", SPAN_ARGS(json_get_text(task, "taskArn")),
+		SPAN_ARGS(reason.data ? reason : SPAN("without a reason")));
+	JSON_EACH_ITEM (json_get(task, "containers"), container) {
+		struct span why = json_get_text(container, "reason");
+		int64_t code = json_get_integer(container, "exitCode", -1);
+
+		if (code >= 0)
+			pass_log(pass, stage, "  container %.*s: exit code %lld",
+				SPAN_ARGS(json_get_text(container, "name")), (long long)code);
+		else if (why.length > 0)
+			pass_log(pass, stage, "  container %.*s: %.*s",
+				SPAN_ARGS(json_get_text(container, "name")), SPAN_ARGS(why));
+	}
+}
+
+/* Why tasks stopped; and of a rollback, which sets and weights are left. */
+static void log_failure(struct deployment_pass *pass, const struct stage_record *stage,
+	const struct observed *observed)
+{
+	const struct snapshot *snapshot = &observed->snapshot;
+	const struct json *const *failed = observed->failed.items;
+
+	for (size_t i = 0; i < observed->failed.count && i < LOGGED_TASKS_MAX; i++)
+		log_task(pass, stage->id, failed[i]);
+	for (size_t i = 0; i < snapshot->set_count && stage->kind == STAGE_ROLLBACK; i++)
+		pass_log(pass, stage->id, "left: %.*s, %s%lld tasks, scale %lld%%",
+			SPAN_ARGS(snapshot->sets[i].arn),
+			snapshot->sets[i].is_primary ? "primary, " : "",
+			(long long)snapshot->sets[i].task_count,
+			(long long)snapshot->sets[i].scale);
+	if (snapshot->rule_count > 0 && stage->kind == STAGE_ROLLBACK)
+		pass_log(pass, stage->id, "left: weight of the canary target group %lld%%",
+			(long long)snapshot->canary_weight);
+}
+
 static int run_service(struct deployment_pass *pass, struct stage_record *stage,
 	const struct stage_options *options, struct stage_step *ret_step, struct err *err)
 {
@@ -139,7 +179,7 @@ static int run_service(struct deployment_pass *pass, struct stage_record *stage,
 		return r;
 	if (stage->kind == STAGE_ROLLBACK && waits_for_creation(pass, ret_step))
 		return 0;
-	failed = observed_failed_operation(pass, stage->id,
+	failed = observed_failed_operation(pass, stage->id, stage->started_ms,
 		stage->kind == STAGE_ROLLBACK ? FAILED_OPERATIONS_MAX : 0);
 	if (failed.data) {
 		stage_fail(ret_step, failed);
@@ -158,6 +198,8 @@ static int run_service(struct deployment_pass *pass, struct stage_record *stage,
 		return 0;
 	}
 	r = carry(pass, &observed, stage->id, &decision, ret_step, err);
+	if (ret_step->progress == STAGE_FAILS)
+		log_failure(pass, stage, &observed);
 	if (r >= 0 && stage->kind == STAGE_ROLLBACK && ret_step->progress == STAGE_DONE)
 		r = delete_first_service(pass, stage->id, &observed, ret_step, err);
 	return r;

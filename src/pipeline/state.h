@@ -26,6 +26,9 @@
 	X(CANCELLED, true)                                                                         \
 	X(SKIPPED, true)
 
+/* Before the reason of a failed rollback, behind that of the deployment. */
+#define ROLLBACK_FAILED_TEXT "; the rollback failed: "
+
 enum pipeline_deployment_state {
 #define DEPLOYMENT_STATE_ENUM(name, terminal) PIPELINE_DEPLOYMENT_##name,
 	DEPLOYMENT_STATES(DEPLOYMENT_STATE_ENUM)

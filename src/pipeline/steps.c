@@ -513,7 +513,7 @@ static int step_rollback(struct deployment_pass *pass, struct err *err)
 	stage->reason = step.reason;
 	if (step.progress == STAGE_FAILS) {
 		stage_set_state(stage, PIPELINE_STAGE_FAILURE, pass->now_ms);
-		reason = arena_format(pass->arena, "%.*s; the rollback failed: %.*s",
+		reason = arena_format(pass->arena, "%.*s" ROLLBACK_FAILED_TEXT "%.*s",
 			SPAN_ARGS(reason), SPAN_ARGS(step.reason));
 		pass_log(pass, stage->id, "failed: %.*s", SPAN_ARGS(step.reason));
 	} else {

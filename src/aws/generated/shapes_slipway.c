@@ -70,7 +70,8 @@
 	WORD_(RepositoryProblem) WORD_(RequestedStatus) WORD_(ResizeCommandTerminal) \
 	WORD_(ResizeCommandTerminalRequest) WORD_(ResizeCommandTerminalResponse) \
 	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
-	WORD_(ResourceNotFoundException) WORD_(RetryFlow) WORD_(RetryFlowRequest) \
+	WORD_(ResourceNotFoundException) WORD_(RetryApplicationRollback) \
+	WORD_(RetryApplicationRollbackRequest) WORD_(RetryFlow) WORD_(RetryFlowRequest) \
 	WORD_(RollbackDeployment) WORD_(RollbackDeploymentRequest) \
 	WORD_(RollbackDeploymentResponse) WORD_(Run) WORD_(RunStatus) WORD_(SKIPPED) \
 	WORD_(SUCCESS) WORD_(ScheduleState) WORD_(SendCommandInput) WORD_(SendCommandInputRequest) \
@@ -189,9 +190,9 @@ enum {
 	S_OnFailure, S_PlanStrategy, S_PollRepositoryRequest, S_PostEcsEventsRequest,
 	S_PostEcsEventsResponse, S_Repository, S_RepositoryProblem, S_RequestedStatus,
 	S_ResizeCommandTerminalRequest, S_ResizeCommandTerminalResponse, S_ResourceExistsException,
-	S_ResourceInUseException, S_ResourceNotFoundException, S_RetryFlowRequest,
-	S_RollbackDeploymentRequest, S_RollbackDeploymentResponse, S_Run, S_RunStatus,
-	S_ScheduleState, S_SendCommandInputRequest, S_SendCommandInputResponse,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_RetryApplicationRollbackRequest,
+	S_RetryFlowRequest, S_RollbackDeploymentRequest, S_RollbackDeploymentResponse, S_Run,
+	S_RunStatus, S_ScheduleState, S_SendCommandInputRequest, S_SendCommandInputResponse,
 	S_ServiceUnavailableException, S_SkipApplicationStageRequest, S_StartDeploymentRequest,
 	S_StartDeploymentResponse, S_StopDeploymentRequest, S_StopDeploymentResponse,
 	S_StreamDeploymentsRequest, S_StreamFlowNodesRequest, S_StreamFlowsRequest,
@@ -342,6 +343,7 @@ enum {
 	RANGE(M_ResourceExistsException, 5),
 	RANGE(M_ResourceInUseException, 5),
 	RANGE(M_ResourceNotFoundException, 5),
+	RANGE(M_RetryApplicationRollbackRequest, 2),
 	RANGE(M_RetryFlowRequest, 1),
 	RANGE(M_RollbackDeploymentRequest, 3),
 	RANGE(M_RollbackDeploymentResponse, 3),
@@ -1057,6 +1059,9 @@ static const struct shape_member members[] = {
 	MEMBER(requestId, string, 0),
 	MEMBER(resourceId, string, 0),
 	MEMBER(resourceType, string, 0),
+	/* RetryApplicationRollbackRequest */
+	MEMBER(id, string_from_1_to_64, REQUIRED),
+	MEMBER(name, string_from_1_to_100, REQUIRED),
 	/* RetryFlowRequest */
 	MEMBER(id, string_from_1_to_100, REQUIRED),
 	/* RollbackDeploymentRequest */
@@ -1485,6 +1490,7 @@ static const struct shape shapes[] = {
 	[S_ResourceExistsException] = {STRUCTURE(ResourceExistsException), .status = 409, .flags = ERROR},
 	[S_ResourceInUseException] = {STRUCTURE(ResourceInUseException), .status = 409, .flags = ERROR},
 	[S_ResourceNotFoundException] = {STRUCTURE(ResourceNotFoundException), .status = 404, .flags = ERROR},
+	[S_RetryApplicationRollbackRequest] = {STRUCTURE(RetryApplicationRollbackRequest), .required = 2},
 	[S_RetryFlowRequest] = {STRUCTURE(RetryFlowRequest), .required = 1},
 	[S_RollbackDeploymentRequest] = {STRUCTURE(RollbackDeploymentRequest), .required = 1},
 	[S_RollbackDeploymentResponse] = {STRUCTURE(RollbackDeploymentResponse), .required = 2},
@@ -1642,6 +1648,7 @@ enum {
 	RANGE(X_RejectApplicationStage, 8),
 	RANGE(X_RejectFlowNode, 8),
 	RANGE(X_ResizeCommandTerminal, 7),
+	RANGE(X_RetryApplicationRollback, 8),
 	RANGE(X_RetryFlow, 8),
 	RANGE(X_RollbackDeployment, 10),
 	RANGE(X_SendCommandInput, 7),
@@ -1822,6 +1829,10 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* RetryApplicationRollback */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* RetryFlow */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
@@ -1923,6 +1934,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(RejectApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(RejectFlowNode, ApproveFlowNodeRequest, Flow, InvalidParameterException),
 	OPERATION(ResizeCommandTerminal, ResizeCommandTerminalRequest, ResizeCommandTerminalResponse, InvalidParameterException),
+	OPERATION(RetryApplicationRollback, RetryApplicationRollbackRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(RetryFlow, RetryFlowRequest, Flow, InvalidParameterException),
 	OPERATION(RollbackDeployment, RollbackDeploymentRequest, RollbackDeploymentResponse, InvalidParameterException),
 	OPERATION(SendCommandInput, SendCommandInputRequest, SendCommandInputResponse, InvalidParameterException),
