@@ -17,7 +17,9 @@ struct aws_signer {
 		int64_t *ret_end_ms, struct err *err);
 	struct runner_event *changed;
 	const struct aws_key_source *source; /* of a key */
-	struct aws_target *sts;              /* of a role */
+	struct aws_credential_chain chain;
+	struct http_client_cancel cancel; /* of the chain */
+	struct aws_target *sts;           /* of a role */
 	struct arena *texts;
 	struct aws_role role;
 
@@ -41,6 +43,33 @@ static int fetch_key(struct aws_signer *signer, struct arena *arena,
 	return aws_key_source_read(signer->source, arena, ret_credentials, err);
 }
 
+/* When to renew a session that is good from now until its end. */
+static int64_t renew_ms(int64_t now_ms, int64_t end_ms)
+{
+	int64_t margin_ms = (end_ms - now_ms) / 4; /* of one that is short, the last quarter */
+
+	return end_ms - (margin_ms < AWS_SIGNER_MARGIN_MS ? margin_ms : AWS_SIGNER_MARGIN_MS);
+}
+
+/* ---- what the chain finds ---- */
+
+static int fetch_chain(struct aws_signer *signer, struct arena *arena,
+	struct sigv4_credentials *ret_credentials, int64_t *ret_renew_ms, int64_t *ret_end_ms,
+	struct err *err)
+{
+	int64_t began_ms = runner_wall_ms(signer->runner), end_ms;
+	int code = aws_credential_chain_read(&signer->chain, arena, ret_credentials, &end_ms, err);
+
+	if (code < 0)
+		return code;
+	if (end_ms != 0 && end_ms <= began_ms)
+		return err_set(err, -EPROTO,
+			"the credentials have expired already; do the clocks differ?");
+	*ret_end_ms = end_ms != 0 ? end_ms : began_ms + AWS_SIGNER_KEY_MS;
+	*ret_renew_ms = end_ms != 0 ? renew_ms(began_ms, end_ms) : *ret_end_ms;
+	return 0;
+}
+
 /* ---- roles ---- */
 
 static struct json *assume_request(const struct aws_signer *signer, struct arena *arena)
@@ -55,48 +84,25 @@ static struct json *assume_request(const struct aws_signer *signer, struct arena
 	return request;
 }
 
-static int read_session(const struct json *answer, struct arena *arena,
-	struct sigv4_credentials *ret_credentials, int64_t *ret_end_ms, struct err *err)
-{
-	const struct json *credentials = json_get(answer, "Credentials");
-	struct sigv4_credentials found = {.access_key = json_get_text(credentials, "AccessKeyId"),
-		.secret = json_get_text(credentials, "SecretAccessKey"),
-		.session_token = json_get_text(credentials, "SessionToken")};
-	double ends;
-
-	if (found.access_key.length == 0 || found.secret.length == 0 ||
-		found.session_token.length == 0 ||
-		!json_double(json_get(credentials, "Expiration"), &ends) || ends < 0 || ends > 1e11)
-		return err_set(err, -EPROTO, "sts AssumeRole: the answer has no credentials");
-	*ret_credentials =
-		(struct sigv4_credentials){.access_key = arena_copy_span(arena, found.access_key),
-			.secret = arena_copy_span(arena, found.secret),
-			.session_token = arena_copy_span(arena, found.session_token)};
-	*ret_end_ms = (int64_t)(ends * 1000);
-	return 0;
-}
-
 static int fetch_session(struct aws_signer *signer, struct arena *arena,
 	struct sigv4_credentials *ret_credentials, int64_t *ret_renew_ms, int64_t *ret_end_ms,
 	struct err *err)
 {
 	_arena_ struct arena *scratch = arena_new(0);
-	int64_t began_ms = runner_wall_ms(signer->runner), margin_ms;
+	int64_t began_ms = runner_wall_ms(signer->runner);
 	struct json *answer;
 	int code = aws_call(signer->sts, "sts", "AssumeRole", assume_request(signer, scratch),
 		scratch, &answer, NULL, err);
 
 	if (code == 0)
-		code = read_session(answer, arena, ret_credentials, ret_end_ms, err);
+		code = aws_session_read(answer, "AssumeRole", arena, ret_credentials, ret_end_ms,
+			err);
 	if (code == 0 && *ret_end_ms <= began_ms)
 		code = err_set(err, -EPROTO,
 			"sts AssumeRole: the session has expired already; do the clocks differ?");
 	if (code < 0)
 		return err_prefix(err, code, "role '%s'", signer->role.arn);
-	/* Of one that is short, the last quarter. */
-	margin_ms = (*ret_end_ms - began_ms) / 4;
-	*ret_renew_ms =
-		*ret_end_ms - (margin_ms < AWS_SIGNER_MARGIN_MS ? margin_ms : AWS_SIGNER_MARGIN_MS);
+	*ret_renew_ms = renew_ms(began_ms, *ret_end_ms);
 	return 0;
 }
 
@@ -234,6 +240,16 @@ struct aws_signer *aws_signer_of_key(const struct aws_key_source *source, struct
 	return signer;
 }
 
+struct aws_signer *aws_signer_of_chain(const struct aws_credential_chain *chain)
+{
+	struct aws_signer *signer = new_signer(chain->runner);
+
+	signer->chain = *chain;
+	signer->chain.cancel = &signer->cancel;
+	signer->fetch = fetch_chain;
+	return signer;
+}
+
 int aws_signer_of_role(const struct aws_role *role, struct aws_signer *base,
 	struct http_client *client, struct runner *runner, struct aws_signer **ret_signer,
 	struct err *err)
@@ -265,6 +281,8 @@ void aws_signer_cancel(struct aws_signer *signer)
 {
 	if (signer->sts)
 		aws_target_cancel(signer->sts);
+	if (signer->chain.client)
+		http_client_cancel(signer->chain.client, &signer->cancel);
 }
 
 void aws_signer_free(struct aws_signer *signer)

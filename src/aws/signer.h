@@ -1,6 +1,7 @@
 /*
  * The signer of calls to a remote endpoint: a key that is read again from its source now and then,
- * or a session of a role that is assumed with another signer (STS AssumeRole). Credentials are kept
+ * what the chain of the AWS SDKs finds, or a session of a role that is assumed with another signer (STS AssumeRole).
+ * Credentials are kept
  * and renewed before they expire; while renewal fails they are used as long as they are valid. A
  * failed AssumeRole is not repeated at every call, but after a second, then later up to a minute;
  * until then calls fail with the same error.
@@ -12,6 +13,7 @@
 #define AWS_SIGNER_H
 
 #include "aws/call.h"
+#include "aws/credential_chain.h"
 #include "aws/credentials.h"
 
 #define AWS_SIGNER_KEY_MS INT64_C(60000)     /* a key that was read is good for so long */
@@ -24,6 +26,9 @@ struct aws_signer;
 
 /* The source lives as long. */
 struct aws_signer *aws_signer_of_key(const struct aws_key_source *source, struct runner *runner);
+
+/* Of what the chain finds; its strings live as long. The signer sets the member cancel. */
+struct aws_signer *aws_signer_of_chain(const struct aws_credential_chain *chain);
 
 struct aws_role {
 	const char *arn;

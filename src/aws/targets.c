@@ -102,6 +102,23 @@ static int make_role(struct aws_targets *targets, const struct scope *scope, con
 	return aws_signer_of_role(&role, base, targets->client, targets->runner, ret_signer, err);
 }
 
+static struct aws_signer *make_key(struct aws_targets *targets, const struct scope *scope)
+{
+	const struct aws_target_settings *settings = scope->settings;
+	const struct aws_credential_chain chain = {.profile = settings->key.profile,
+		.profile_file = settings->key.profile_file,
+		.region = settings->region,
+		.sts_endpoint =
+			endpoint_of(targets, settings->sts_endpoint, "sts", settings->region),
+		.authorities = scope->authorities,
+		.session = arena_format(targets->arena, "slipway-%s", settings->name).data,
+		.client = targets->client,
+		.runner = targets->runner};
+
+	return settings->key.access_key ? aws_signer_of_key(&settings->key, targets->runner)
+					: aws_signer_of_chain(&chain);
+}
+
 static void free_face(struct face *face)
 {
 	if (!face)
@@ -244,7 +261,7 @@ static int open_place(struct aws_targets *targets, struct scope *scope,
 	code = read_authorities(targets, scope, err);
 	if (code < 0)
 		return code;
-	scope->key = scope->own = aws_signer_of_key(&settings->key, targets->runner);
+	scope->key = scope->own = make_key(targets, scope);
 	if (settings->role)
 		code = make_role(targets, scope, settings->role, scope->key, &scope->own, err);
 	return code < 0 ? code : find_face(targets, scope, SPAN(""), &face, err);
@@ -303,6 +320,8 @@ void aws_targets_cancel(struct aws_targets *targets)
 
 		if (scope->own)
 			aws_signer_cancel(scope->own);
+		if (scope->key)
+			aws_signer_cancel(scope->key);
 		MAP_EACH (&scope->roles, entry) {
 			const struct face *face = entry->value;
 

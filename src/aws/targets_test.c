@@ -372,11 +372,10 @@ static void a_missing_key_is_reported_and_read_again(void **state)
 	assert_answered(fixture, "");
 }
 
-static void keys_come_from_variables_and_profiles(void **state)
+static void keys_come_from_variables(void **state)
 {
 	struct fixture *fixture = *state;
 	struct aws_key_source variable = {.access_key = "A", .secret_variable = "TARGETS_TEST_KEY"};
-	struct aws_key_source profile = {.profile = "two", .profile_file = fixture->profile_path};
 	struct sigv4_credentials found;
 
 	assert_int_equal(aws_key_source_read(&variable, fixture->arena, &found, &fixture->err),
@@ -386,28 +385,6 @@ static void keys_come_from_variables_and_profiles(void **state)
 	assert_int_equal(aws_key_source_read(&variable, fixture->arena, &found, &fixture->err), 0);
 	assert_true(span_is(found.secret, "hush"));
 	unsetenv("TARGETS_TEST_KEY");
-
-	write_file(fixture->profile_path,
-		"# a comment\n[one]\naws_access_key_id = X\n\n[profile two]\n"
-		"aws_access_key_id=AKIDTWO\r\n aws_secret_access_key =  s/e=cret  \nregion = x\n"
-		"aws_session_token=tok\n[empty]\naws_access_key_id=AKID\n");
-	assert_int_equal(aws_key_source_read(&profile, fixture->arena, &found, &fixture->err), 0);
-	assert_true(span_is(found.access_key, "AKIDTWO"));
-	assert_true(span_is(found.secret, "s/e=cret"));
-	assert_true(span_is(found.session_token, "tok"));
-	profile.profile = "empty";
-	assert_int_equal(aws_key_source_read(&profile, fixture->arena, &found, &fixture->err),
-		-EINVAL);
-	assert_reported(fixture, "profile 'empty'");
-	assert_reported(fixture, "aws_secret_access_key is empty");
-	profile.profile = "three";
-	assert_int_equal(aws_key_source_read(&profile, fixture->arena, &found, &fixture->err),
-		-ENOENT);
-	assert_reported(fixture, "there is no section [three]");
-	setenv("AWS_SHARED_CREDENTIALS_FILE", fixture->profile_path, 1);
-	profile = (struct aws_key_source){.profile = "two"};
-	assert_int_equal(aws_key_source_read(&profile, fixture->arena, &found, &fixture->err), 0);
-	unsetenv("AWS_SHARED_CREDENTIALS_FILE");
 }
 
 static void a_secret_of_two_lines_is_none(void **state)
@@ -670,7 +647,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(a_key_is_read_again),
 		TEST(a_missing_key_is_reported_and_read_again),
-		TEST(keys_come_from_variables_and_profiles),
+		TEST(keys_come_from_variables),
 		TEST(a_secret_of_two_lines_is_none),
 		TEST(a_role_is_assumed_once),
 		TEST(a_role_from_a_role),

@@ -2,6 +2,7 @@
 #include "server/config_targets.h"
 
 #include "aws/arn.h"
+#include "aws/profile.h"
 #include "aws/targets.h"
 #include "base/memory.h"
 #include "server/config_list.h"
@@ -34,10 +35,14 @@ static const struct config_member members[] = {
 	{"ca", CONFIG_TEXT, false, OFFSET(ca), 0, 0, 0, "/etc/slipway/ca.pem",
 		"PEM file of the authorities to trust with https. Without it: the system's."},
 	{"credentials.profile", CONFIG_TEXT, false, OFFSET(key.profile), 0, 0, 0, "production",
-		"A profile of a credentials file as the AWS tools have it; or the next ones."},
+		"A profile of the AWS tools: a key, role_arn, credential_process; or the next "
+		"ones. "
+		"Without any of them: what every AWS SDK would find, see docs/environments.md."},
 	{"credentials.profileFile", CONFIG_TEXT, false, OFFSET(key.profile_file), 0, 0, 0,
 		"/etc/slipway/credentials",
-		"That file. Without it: $AWS_SHARED_CREDENTIALS_FILE, or ~/.aws/credentials."},
+		"The only file to look in. Without it: ~/.aws/credentials and ~/.aws/config, or "
+		"those of "
+		"$AWS_SHARED_CREDENTIALS_FILE and $AWS_CONFIG_FILE."},
 	{"credentials.accessKey", CONFIG_TEXT, false, OFFSET(key.access_key), 0, 0, 0,
 		"AKIAIOSFODNN7EXAMPLE", "The id of a key, whose secret is in one of the next two."},
 	{"credentials.secretFile", CONFIG_TEXT, false, OFFSET(key.secret_file), 0, 0, 0,
@@ -76,9 +81,9 @@ static int check_credentials(const struct config_list_reading *reading,
 {
 	const struct aws_key_source *key = &settings->key;
 
-	if (!key->profile && !key->access_key)
+	if (!key->access_key && (key->secret_file || key->secret_variable))
 		return config_list_refuse(reading, reading->object, "credentials",
-			"needs a profile, or an accessKey with secretFile or secretVariable");
+			"needs accessKey beside the secret");
 	if (key->profile && (key->access_key || key->secret_file || key->secret_variable))
 		return config_list_refuse(reading, reading->object, "credentials",
 			"has a profile and a key; only one of them can be used");
@@ -173,8 +178,16 @@ int config_targets_check_keys(const struct server_config *config, struct err *er
 {
 	for (size_t i = 0; i < config->target_count; i++) {
 		_arena_ struct arena *scratch = arena_new(0);
+		const struct aws_key_source *key = &config->targets[i].key;
 		struct sigv4_credentials credentials;
-		int code = aws_key_source_read(&config->targets[i].key, scratch, &credentials, err);
+		struct aws_profile profile;
+		int code = 0;
+
+		if (key->access_key)
+			code = aws_key_source_read(key, scratch, &credentials, err);
+		else if (key->profile)
+			code = aws_profile_read(key->profile, key->profile_file, scratch, &profile,
+				err);
 
 		if (code < 0)
 			return err_prefix(err, code, "targets[%zu].credentials", i);

@@ -197,6 +197,30 @@ def test_d11_a_role_needs_permission_to_pass_it(start_slipway):
     fleet.remove()
 
 
+@pytest.mark.parametrize("source", ["environment", "profile"])
+def test_a_target_without_credentials_finds_them_as_the_sdks_do(world, tmp_path, source):
+    """The profile assumes a role, as `source_profile` says; the proxy is its STS."""
+    path, key = world.configure(), world.remote.key
+    with open(path, encoding="utf-8") as file:
+        configuration = json.load(file)
+    del configuration["targets"][0]["credentials"]
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump(configuration, file)
+    variables = {"AWS_ACCESS_KEY_ID": key["accessKeyId"], "AWS_SECRET_ACCESS_KEY": key["secretAccessKey"]}
+    if source == "profile":
+        lines = "".join(f"{name.lower()} = {value}\n" for name, value in variables.items())
+        (tmp_path / "credentials").write_text(f"[base]\n{lines}")
+        (tmp_path / "config").write_text(f"[profile fleet]\nrole_arn = {ROLE}\nsource_profile = base\n")
+        variables = {"AWS_SHARED_CREDENTIALS_FILE": str(tmp_path / "credentials"),
+                     "AWS_CONFIG_FILE": str(tmp_path / "config"), "AWS_PROFILE": "fleet"}
+    world.proxy.sts.roles.add(ROLE)
+    world.local = world.start("--config", path, "--instances", "2", env=variables)
+    fleet = world.fleet()
+    fleet.roll_out(fleet.define(1))
+    assert len(fleet.record()) == INSTANCES
+    assert bool(world.proxy.sts.asked) == (source == "profile")
+
+
 # ---- the configuration ----
 
 def check(path, code=0):
