@@ -40,6 +40,10 @@ static const struct field discovery_fields[] = {
 	{"capacityFloor", FIELD_PERCENT, INPUT(capacity_floor)},
 };
 static const struct field_table discovery_table = {FIELDS(discovery_fields)};
+static const struct field selector_fields[] = {
+	{"listenerRuleArn", FIELD_TEXT, INPUT(listener_rule_arn)},
+};
+static const struct field_table selector_table = {FIELDS(selector_fields)};
 
 struct input_access {
 	struct application_input input; /* first: the tables above have its offsets */
@@ -49,10 +53,11 @@ struct input_access {
 static const struct field input_fields[] = {
 	{"serviceDefinitionFile", FIELD_TEXT, INPUT(service_definition_file)},
 	{"taskDefinitionFile", FIELD_TEXT, INPUT(task_definition_file)},
-	/* The next three have members of the same structure. */
+	/* The next four have members of the same structure. */
 	{"targetGroups", FIELD_ONE, 0, .inner = &groups_table},
 	{"awsvpcConfiguration", FIELD_ONE, 0, .inner = &vpc_table},
 	{"serviceDiscovery", FIELD_ONE, 0, .inner = &discovery_table},
+	{"listenerRuleSelector", FIELD_ONE, 0, .inner = &selector_table},
 	{"autoRollback", FIELD_BOOL, INPUT(auto_rollback)},
 	{"runStandaloneTask", FIELD_BOOL, INPUT(run_standalone_task)},
 	{"clusterArn", FIELD_TEXT, INPUT(cluster_arn)},

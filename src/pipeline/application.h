@@ -123,7 +123,8 @@ struct application_input {
 	struct span assign_public_ip;               /* … */
 	int canary_registration;                    /* enum canary_registration */
 	struct span preview_registry_arn;           /* "": none */
-	int64_t tolerance, capacity_floor;          /* percent; -1: only warn */
+	struct span listener_rule_arn; /* the only rule that routing changes; "": all of the pair */
+	int64_t tolerance, capacity_floor; /* percent; -1: only warn */
 	bool keep_old_primary, keep_failed_first_deploy;
 };
 

@@ -217,6 +217,10 @@ static bool is_pair(const struct deployment_pass *pass, const struct json *group
 static void add_rule(struct deployment_pass *pass, struct observed *observed, struct span listener,
 	const struct json *rule)
 {
+	struct span selected = pass->bundle.application->input.listener_rule_arn;
+
+	if (selected.length > 0 && !span_equal(selected, json_get_text(rule, "RuleArn")))
+		return;
 	JSON_EACH_ITEM (json_get(rule, "Actions"), action) {
 		struct observed_rule *added;
 		int64_t weight = 0;

@@ -282,3 +282,20 @@ def test_unknown_metrics_are_refused(world):
         app.pipeline(analysis({"query": name, "expected": {"max": 1}}))
         ended = app.sync()
         assert ended["state"] == "FAILURE" and message in ended["reason"], ended
+
+
+def test_only_the_selected_rule_is_changed(world, client):
+    """listenerRuleSelector, as PipeCD has it."""
+    app = world.application
+    app.spec["input"]["listenerRuleSelector"] = {"listenerRuleArn": world.pair}
+    world.version("2")
+    app.pipeline(("ECS_CANARY_ROLLOUT", {"scale": 50}), ("ECS_TRAFFIC_ROUTING", {"canary": 20}),
+                 ("WAIT_APPROVAL", {}), ("ECS_TRAFFIC_ROUTING", {"primary": 100}),
+                 ("ECS_CANARY_CLEAN", {}))
+    number = app.start()
+    world.wait_for_stage(number, 2)
+    assert sorted(world.weights()) == [(80, 20), (100, 0)]
+    app.approve()
+    assert app.wait(number)["state"] == "SUCCESS"
+    world.assert_one_primary()
+    client.assert_no_failures()
