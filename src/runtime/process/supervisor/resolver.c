@@ -7,307 +7,22 @@
 #include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/openat2.h>
 #include <sched.h>
-#include <stdio.h>
 #include <string.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/memory.h"
+#include "runtime/process/supervisor/resolver_internal.h"
 
-#define HEADER 12 /* bytes of a DNS message before its question */
-#define RCODE_SERVFAIL 2
-#define RCODE_REFUSED 5
-#define CONFIGURATION_MAX ((size_t)64 * 1024)
-#define ADDRESS_TEXT_MAX 80
 #define BACKLOG 16
 #define PORT_ATTEMPTS 64
-
-/* ---- messages ---- */
-
-static int rcode_of(const struct buffer *message)
-{
-	return message->data[3] & 0x0f;
-}
-
-static bool is_positive(const struct buffer *answer)
-{
-	return rcode_of(answer) == 0 && (answer->data[6] || answer->data[7]);
-}
-
-/* The answer to this query, as far as its header says. */
-static bool is_answer(const struct buffer *query, const struct buffer *answer)
-{
-	return answer->length >= HEADER && memcmp(query->data, answer->data, 2) == 0 &&
-	       (answer->data[2] & 0x80);
-}
-
-/* Where the question of a query ends; its whole length if it is malformed. */
-static size_t question_end(const struct buffer *query)
-{
-	size_t end = HEADER;
-
-	while (end < query->length && query->data[end])
-		end += (size_t)(uint8_t)query->data[end] + 1;
-	end += 1 + 4; /* the root, type and class */
-	return end <= query->length ? end : query->length;
-}
-
-/* An answer without records: the question of the query with another header. */
-static void make_failure(const struct buffer *query, struct buffer *out)
-{
-	static const char no_records[6] = {0};
-
-	buffer_add(out, query->data, question_end(query));
-	out->data[2] = (char)(out->data[2] | 0x80);
-	out->data[3] = (char)(0x80 | RCODE_SERVFAIL);
-	memcpy(out->data + 6, no_records, sizeof(no_records));
-}
-
-/* ---- addresses ---- */
-
-static socklen_t length_of(const struct sockaddr_storage *address)
-{
-	return address->ss_family == AF_INET6 ? sizeof(struct sockaddr_in6)
-					      : sizeof(struct sockaddr_in);
-}
-
-static bool parse_address(const char *text, uint16_t port, struct sockaddr_storage *ret_address)
-{
-	struct sockaddr_in four = {.sin_family = AF_INET, .sin_port = htons(port)};
-	struct sockaddr_in6 six = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
-
-	memset(ret_address, 0, sizeof(*ret_address));
-	if (inet_pton(AF_INET, text, &four.sin_addr) == 1)
-		memcpy(ret_address, &four, sizeof(four));
-	else if (inet_pton(AF_INET6, text, &six.sin6_addr) == 1)
-		memcpy(ret_address, &six, sizeof(six));
-	else
-		return false;
-	return true;
-}
-
-/* The server writes the file at every start; a server without DNS removes it. */
-static bool read_slipway(const struct resolver *resolver, struct sockaddr_storage *ret_address)
-{
-	_close_ int file = open(resolver->address_file, O_RDONLY | O_CLOEXEC);
-	char text[ADDRESS_TEXT_MAX], *colon, *host = text;
-	ssize_t got = file < 0 ? -1 : read(file, text, sizeof(text) - 1);
-	int port;
-
-	if (got <= 0)
-		return false;
-	text[got] = '\0';
-	colon = strrchr(text, ':');
-	if (!colon)
-		return false;
-	port = atoi(colon + 1);
-	*colon = '\0';
-	if (host[0] == '[' && colon[-1] == ']') {
-		colon[-1] = '\0';
-		host++;
-	}
-	return port > 0 && port <= UINT16_MAX && parse_address(host, (uint16_t)port, ret_address);
-}
-
-/* Symbolic links lead to files of the machine, not of the task's mount namespace. */
-static void read_configuration(const struct resolver *resolver, struct buffer *out)
-{
-	struct open_how how = {
-		.flags = O_RDONLY | O_CLOEXEC, .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
-	_close_ int file = (int)syscall(SYS_openat2, resolver->machine_root, RESOLVER_CONFIGURATION,
-		&how, sizeof(how));
-
-	while (file >= 0) {
-		char *room = buffer_reserve(out, 4096);
-		ssize_t got = room ? read(file, room, 4096) : 0;
-
-		if (got <= 0)
-			return;
-		out->length += (size_t)got;
-	}
-}
-
-/* The next line; false at the end. */
-static bool next_line(struct span *rest, struct span *ret_line)
-{
-	if (rest->length == 0)
-		return false;
-	if (!span_split(*rest, '\n', ret_line, rest)) {
-		*ret_line = *rest;
-		*rest = SPAN_NONE;
-	}
-	return true;
-}
-
-static bool is_blank(char c)
-{
-	return c == ' ' || c == '\t' || c == '\r';
-}
-
-static struct span take_word(struct span *rest)
-{
-	struct span word;
-
-	while (rest->length > 0 && is_blank(rest->data[0]))
-		*rest = (struct span){rest->data + 1, rest->length - 1};
-	word = (struct span){rest->data, 0};
-	while (rest->length > 0 && !is_blank(rest->data[0])) {
-		*rest = (struct span){rest->data + 1, rest->length - 1};
-		word.length++;
-	}
-	return word;
-}
-
-static bool is_name_server(struct span line, struct span *ret_address)
-{
-	if (!span_is(take_word(&line), "nameserver"))
-		return false;
-	*ret_address = take_word(&line);
-	return true;
-}
-
-static size_t list_servers(const struct resolver *resolver,
-	struct sockaddr_storage servers[RESOLVER_SERVERS_MAX])
-{
-	_buffer_ struct buffer text = BUFFER_WITH_CAP(CONFIGURATION_MAX);
-	struct span rest, line, address;
-	size_t count = 0;
-
-	read_configuration(resolver, &text);
-	rest = buffer_span(&text);
-	while (count < RESOLVER_SERVERS_MAX && next_line(&rest, &line)) {
-		char host[ADDRESS_TEXT_MAX];
-
-		if (!is_name_server(line, &address))
-			continue;
-		snprintf(host, sizeof(host), "%.*s", SPAN_ARGS(address));
-		if (parse_address(host, resolver->server_port, &servers[count]))
-			count++;
-	}
-	return count;
-}
-
-void resolver_write_configuration(const struct resolver *resolver, const char *address,
-	struct buffer *out)
-{
-	_buffer_ struct buffer text = BUFFER_WITH_CAP(CONFIGURATION_MAX);
-	struct span rest, line, server;
-
-	read_configuration(resolver, &text);
-	rest = buffer_span(&text);
-	buffer_format(out, "nameserver %s\n", address);
-	while (next_line(&rest, &line))
-		if (!is_name_server(line, &server) && span_trim(line).length > 0)
-			buffer_format(out, "%.*s\n", SPAN_ARGS(line));
-}
-
-/* ---- calls to servers ---- */
-
-/* A socket belongs to the network in which it was made. */
-static int machine_socket(const struct resolver *resolver, int family, int type)
-{
-	int socket_of_machine;
-
-	if (resolver->machine_network >= 0 && setns(resolver->machine_network, CLONE_NEWNET) < 0)
-		return -1;
-	socket_of_machine = socket(family, type | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	/* Programs that start later inherit the network of this process: better no task than a task in
-	 * the network of the machine. */
-	if (resolver->machine_network >= 0 && setns(resolver->own_network, CLONE_NEWNET) < 0)
-		abort();
-	return socket_of_machine;
-}
-
-static void end_call(struct resolver_call *call)
-{
-	memory_close_descriptor(&call->socket);
-	buffer_clear(&call->input);
-	call->sent = 0;
-}
-
-/* Over TCP, two bytes with the length come before the message. Returns a negative code when the server cannot be
- * reached. */
-static int send_query(struct resolver_call *call, const struct buffer *query)
-{
-	uint8_t length[2] = {(uint8_t)(query->length >> 8), (uint8_t)query->length};
-	size_t whole = sizeof(length) + query->length;
-
-	if (!call->tcp)
-		return send(call->socket, query->data, query->length, MSG_NOSIGNAL) < 0 ? -errno
-											: 0;
-	while (call->sent < whole) {
-		const void *rest = call->sent < sizeof(length)
-					   ? (const void *)(length + call->sent)
-					   : query->data + call->sent - sizeof(length);
-		size_t most = call->sent < sizeof(length) ? sizeof(length) - call->sent
-							  : whole - call->sent;
-		ssize_t sent = send(call->socket, rest, most, MSG_NOSIGNAL);
-
-		if (sent < 0)
-			return errno == EAGAIN || errno == EINTR || errno == ENOTCONN ? 0 : -errno;
-		call->sent += (size_t)sent;
-	}
-	return 0;
-}
-
-static int start_call(const struct resolver *resolver, struct resolver_call *call,
-	const struct resolver_query *query, const struct sockaddr_storage *server)
-{
-	end_call(call);
-	call->tcp = query->connection >= 0;
-	call->input = BUFFER_WITH_CAP(RESOLVER_MESSAGE_MAX + 2);
-	call->socket =
-		machine_socket(resolver, server->ss_family, call->tcp ? SOCK_STREAM : SOCK_DGRAM);
-	if (call->socket < 0)
-		return -errno;
-	if (connect(call->socket, (const struct sockaddr *)server, length_of(server)) < 0 &&
-		errno != EINPROGRESS)
-		return -errno;
-	return call->tcp ? 0 : send_query(call, &query->text);
-}
-
-/* Returns 1 and the answer in call->input, 0 if it is not complete yet, or a negative code when the server failed. */
-static int read_answer(struct resolver_call *call, const struct buffer *query)
-{
-	for (;;) {
-		char *room = buffer_reserve(&call->input, call->tcp ? 4096 : RESOLVER_MESSAGE_MAX);
-		size_t most = call->tcp ? 4096 : RESOLVER_MESSAGE_MAX, length;
-		ssize_t got = room ? recv(call->socket, room, most, 0) : -1;
-
-		if (!room)
-			return -EMSGSIZE;
-		if (got < 0 && errno == EINTR)
-			continue;
-		if (got < 0)
-			return errno == EAGAIN ? 0 : -errno;
-		if (got == 0 && call->tcp)
-			return -ECONNRESET;
-		call->input.length += (size_t)got;
-		if (!call->tcp) {
-			if (is_answer(query, &call->input))
-				return 1;
-			buffer_reset(&call->input);
-			continue;
-		}
-		if (call->input.length < 2)
-			continue;
-		length = (size_t)(uint8_t)call->input.data[0] << 8 | (uint8_t)call->input.data[1];
-		if (call->input.length < length + 2)
-			continue;
-		buffer_consume(&call->input, 2);
-		call->input.length = length;
-		return is_answer(query, &call->input) ? 1 : -EBADMSG;
-	}
-}
 
 /* ---- queries ---- */
 
 static void end_query(struct resolver_query *query)
 {
-	end_call(&query->slipway);
-	end_call(&query->machine);
+	resolver_end_call(&query->slipway);
+	resolver_end_call(&query->machine);
 	buffer_clear(&query->text);
 	buffer_clear(&query->held);
 	query->waits = false;
@@ -376,7 +91,7 @@ static void give_up(struct resolver *resolver, struct resolver_query *query)
 		buffer_clear(&held);
 		return;
 	}
-	make_failure(&query->text, &failure);
+	resolver_make_failure(&query->text, &failure);
 	answer(resolver, query, &failure);
 }
 
@@ -386,12 +101,12 @@ static void call_machine(struct resolver *resolver, struct resolver_query *query
 	query->asked_machine = true;
 	query->machine_us = 0;
 	for (; query->server < query->server_count; query->server++)
-		if (start_call(resolver, &query->machine, query, &query->servers[query->server]) ==
-			0) {
+		if (resolver_start_call(resolver, &query->machine, query,
+			    &query->servers[query->server]) == 0) {
 			query->machine_us = clock_steady_us(resolver->clock) + RESOLVER_SERVER_US;
 			return;
 		}
-	end_call(&query->machine);
+	resolver_end_call(&query->machine);
 	if (query->owner == RESOLVER_OWNER_MACHINE)
 		give_up(resolver, query);
 }
@@ -407,9 +122,9 @@ static void machine_answered(struct resolver *resolver, struct resolver_query *q
 	struct buffer message = query->machine.input;
 
 	query->machine.input = (struct buffer){0};
-	end_call(&query->machine);
+	resolver_end_call(&query->machine);
 	query->machine_us = 0;
-	if (query->owner == RESOLVER_OWNER_MACHINE || is_positive(&message)) {
+	if (query->owner == RESOLVER_OWNER_MACHINE || resolver_is_positive(&message)) {
 		answer(resolver, query, &message);
 		buffer_clear(&message);
 	} else {
@@ -422,7 +137,7 @@ static void machine_answered(struct resolver *resolver, struct resolver_query *q
 /* Until slipway answers, the name may be one of the machine's. */
 static void slipway_failed(struct resolver *resolver, struct resolver_query *query)
 {
-	end_call(&query->slipway);
+	resolver_end_call(&query->slipway);
 	query->slipway_us = clock_steady_us(resolver->clock) + RESOLVER_RETRY_US;
 	if (!query->asked_machine)
 		call_machine(resolver, query);
@@ -432,7 +147,7 @@ static void not_slipways(struct resolver *resolver, struct resolver_query *query
 {
 	query->owner = RESOLVER_OWNER_MACHINE;
 	query->slipway_us = 0;
-	end_call(&query->slipway);
+	resolver_end_call(&query->slipway);
 	if (query->held.length > 0)
 		give_up(resolver, query);
 	else if (!query->asked_machine || query->machine.socket < 0)
@@ -443,11 +158,11 @@ static void call_slipway(struct resolver *resolver, struct resolver_query *query
 {
 	struct sockaddr_storage server;
 
-	if (!read_slipway(resolver, &server)) {
+	if (!resolver_read_slipway(resolver, &server)) {
 		not_slipways(resolver, query);
 		return;
 	}
-	if (start_call(resolver, &query->slipway, query, &server) < 0)
+	if (resolver_start_call(resolver, &query->slipway, query, &server) < 0)
 		slipway_failed(resolver, query);
 	else
 		query->slipway_us = clock_steady_us(resolver->clock) + RESOLVER_REPEAT_US;
@@ -458,7 +173,7 @@ static void slipway_answered(struct resolver *resolver, struct resolver_query *q
 	struct buffer message = query->slipway.input;
 
 	query->slipway.input = (struct buffer){0};
-	if (rcode_of(&message) == RCODE_REFUSED && query->server_count > 0)
+	if (resolver_rcode(&message) == RESOLVER_REFUSED && query->server_count > 0)
 		not_slipways(resolver, query);
 	else
 		answer(resolver, query, &message);
@@ -471,7 +186,7 @@ static void begin_query(struct resolver *resolver, struct resolver_query *query)
 	query->owner = RESOLVER_OWNER_UNKNOWN;
 	query->asked_machine = false;
 	query->server = 0;
-	query->server_count = list_servers(resolver, query->servers);
+	query->server_count = resolver_list_servers(resolver, query->servers);
 	query->deadline_us = clock_steady_us(resolver->clock) + RESOLVER_HOLD_US;
 	call_slipway(resolver, query);
 }
@@ -516,7 +231,7 @@ static void receive_datagram(struct resolver *resolver)
 		(struct sockaddr *)&client, &length);
 	struct resolver_query *query;
 
-	if (got < HEADER || data[2] & 0x80)
+	if (got < RESOLVER_HEADER || data[2] & 0x80)
 		return;
 	query = open_query(resolver, -1);
 	if (!query)
@@ -557,7 +272,7 @@ static void take_query(struct resolver *resolver, struct resolver_query *query)
 		query->input.length < 2)
 		return;
 	length = (size_t)(uint8_t)query->input.data[0] << 8 | (uint8_t)query->input.data[1];
-	if (length < HEADER) {
+	if (length < RESOLVER_HEADER) {
 		close_query(query);
 		return;
 	}
@@ -683,17 +398,17 @@ size_t resolver_descriptors(const struct resolver *resolver, struct pollfd *poll
 	return count;
 }
 
-/* Sends what is left of the query, or reads the answer; as read_answer(). */
+/* Sends what is left of the query, or reads the answer; as resolver_read_answer(). */
 static int continue_call(struct resolver_call *call, const struct resolver_query *query)
 {
 	int error = 0;
 	socklen_t length = sizeof(error);
 
 	if (events_of(call, query) == POLLIN)
-		return read_answer(call, &query->text);
+		return resolver_read_answer(call, &query->text);
 	if (getsockopt(call->socket, SOL_SOCKET, SO_ERROR, &error, &length) < 0 || error != 0)
 		return error ? -error : -EIO;
-	return send_query(call, &query->text);
+	return resolver_send_query(call, &query->text);
 }
 
 static void handle_query(struct resolver *resolver, struct resolver_query *query, int descriptor)
