@@ -402,6 +402,34 @@ static int put_node(struct flow_pass *pass, struct store_transaction *transactio
 				  facts, err);
 }
 
+/* When the head has reached this flow, older ones of it give way. Orders of users come first; such a flow sees the newer
+ * one when it takes the order. */
+static int supersede_older(const struct flow_pass *pass, struct store_transaction *transaction,
+	struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	struct store_cursor cursor = {.view = store_head(transaction),
+		.kind = &flow_kind,
+		.index = FLOW_OPEN,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(pass->facts.head))};
+	const struct store_object *object;
+	struct field_list older = {0};
+	int code = 0;
+
+	if (flow_facts(pass->object)->state != FLOW_PENDING || pass->facts.state == FLOW_PENDING)
+		return 0;
+	while ((object = store_next(&cursor))) {
+		if (flow_facts(object)->number < pass->facts.number &&
+			!store_get(store_head(transaction), &flow_order_kind, object->key))
+			*(struct span *)fields_append(arena, &older, sizeof(struct span)) =
+				arena_copy_span(arena, object->key);
+	}
+	for (size_t i = 0; i < older.count && code >= 0; i++)
+		code = flow_order_put(transaction, ((struct span *)older.items)[i],
+			FLOW_ORDER_SUPERSEDE, err);
+	return code;
+}
+
 static int put_pass(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct flow_pass *pass = context;
@@ -410,6 +438,8 @@ static int put_pass(struct store_transaction *transaction, void *context, struct
 					      &pass->facts, pass->object->revision, err)
 				    : 0;
 
+	if (code >= 0 && pass->must_write)
+		code = supersede_older(pass, transaction, err);
 	if (code >= 0 && pass->order)
 		code = store_delete(transaction, &flow_order_kind, pass->key, pass->order->revision,
 			err);

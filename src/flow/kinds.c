@@ -20,6 +20,7 @@ static const char *const order_names[FLOW_ORDER_COUNT] = {
 	[FLOW_ORDER_CANCEL] = "CANCEL",
 	[FLOW_ORDER_CANCEL_AND_ROLL_BACK] = "CANCEL_AND_ROLL_BACK",
 	[FLOW_ORDER_RETRY] = "RETRY",
+	[FLOW_ORDER_SUPERSEDE] = "SUPERSEDE",
 };
 
 const char *flow_commit_source_text(enum flow_commit_source source)

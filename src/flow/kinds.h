@@ -6,7 +6,7 @@
  *   files        ACCOUNT/ID         files of applications that came with the head's; never change
  *   node         ACCOUNT/ID/NODE    its state, commit and deployment; absent: as it was when the flow was created
  *   approval     ACCOUNT/ID/NODE    votes about its plan (delivery/approval.h)
- *   order        ACCOUNT/ID         a user's order that the controller has not carried out yet
+ *   order        ACCOUNT/ID         of a user or of a newer flow, that the controller has not carried out yet
  *
  * NODE is a number of five digits. Flow and nodes are written by the controller under the flow's claim; clients write
  * approvals and orders.
@@ -96,6 +96,7 @@ enum flow_order {
 	FLOW_ORDER_CANCEL,
 	FLOW_ORDER_CANCEL_AND_ROLL_BACK,
 	FLOW_ORDER_RETRY,
+	FLOW_ORDER_SUPERSEDE, /* by the newer flow */
 	FLOW_ORDER_COUNT
 };
 

@@ -67,6 +67,7 @@ static int take_order(struct flow_pass *pass, struct err *err)
 	pass->order = object;
 	switch (((const struct flow_order_facts *)object->facts)->order) {
 	case FLOW_ORDER_RETRY: event.type = FLOW_EVENT_RETRY; break;
+	case FLOW_ORDER_SUPERSEDE: event.type = FLOW_EVENT_SUPERSEDE; break;
 	case FLOW_ORDER_CANCEL: event.type = FLOW_EVENT_CANCEL; break;
 	case FLOW_ORDER_CANCEL_AND_ROLL_BACK:
 		event.type = FLOW_EVENT_CANCEL;
@@ -167,13 +168,16 @@ static int observe_deployment(struct flow_pass *pass, uint32_t node, struct err 
 static int observe_sync(struct flow_pass *pass, uint32_t node, struct err *err)
 {
 	bool is_soaking = flow_engine_node(pass->engine, node)->phase == FLOW_PHASE_SOAKING;
-	enum application_sync sync =
-		application_find_sync(pass->view, flow_pass_application(pass, node));
+	struct span application = flow_pass_application(pass, node);
+	enum application_sync sync = application_find_sync(pass->view, application);
+	bool is_good =
+		sync == APPLICATION_SYNCED && application_is_healthy(pass->view, application);
 
 	flow_pass_again_at(pass, pass->now_ms + PASS_POLL_MS);
-	if (!is_soaking && sync == APPLICATION_SYNCED)
+	if (!is_soaking && is_good)
 		return flow_pass_apply(pass, FLOW_EVENT_IN_SYNC, node, err);
-	if (is_soaking && (sync == APPLICATION_OUT_OF_SYNC || sync == APPLICATION_DEPLOYING))
+	/* While it is not known, the soak time continues. */
+	if (is_soaking && !is_good && sync != APPLICATION_SYNC_UNKNOWN)
 		return flow_pass_apply(pass, FLOW_EVENT_OUT_OF_SYNC, node, err);
 	return 0;
 }

@@ -326,6 +326,16 @@ enum application_sync application_find_sync(const struct store_view *view, struc
 		       : APPLICATION_SYNC_UNKNOWN;
 }
 
+bool application_is_healthy(const struct store_view *view, struct span application)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	const struct store_object *live = store_get(view, &live_state_kind, application);
+	struct json *document;
+
+	return live && json_parse(live->api, arena, &document, NULL) >= 0 &&
+	       span_is(json_get_text(document, "health"), "HEALTHY");
+}
+
 /* ---- cancelling ---- */
 
 int deployment_cancel(struct store_transaction *transaction, struct span application,

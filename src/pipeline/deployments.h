@@ -73,6 +73,8 @@ int application_delete_step(struct store_transaction *transaction, struct span a
 
 /* As the live state says (live.h); a state that was compared with an earlier deployment is UNKNOWN. */
 enum application_sync application_find_sync(const struct store_view *view, struct span application);
+/* Whether the tasks of its service are healthy, in the live state that application_find_sync() is from. */
+bool application_is_healthy(const struct store_view *view, struct span application);
 /* Whether its kind has a state that application_find_sync() observes. */
 bool application_has_live_state(const struct store_view *view, struct span application);
 /* Commit of the last successful deployment; "" if there is none. */

@@ -1,6 +1,8 @@
 """Flows: the structure of graphs, conditions, opt-out, failures and retry, with applications of generic stages only."""
 import json
 import os
+import pty
+import subprocess
 
 import pytest
 from conftest import wait_until
@@ -222,3 +224,54 @@ def test_cancel(flow, tmp_path):
     assert flow.states(ended) == {"a": "CANCELLED", "b": "CANCELLED"}
     assert flow.deployments("a")[-1]["state"] == "CANCELLED"
     assert flow.head.run("flow", "cancel", flow.head.name).returncode == 1
+
+
+# ---- many nodes, and the terminal ----
+
+def test_many_nodes(flow):
+    """All nodes of a large flow change in one transaction; clients read them page by page."""
+    count = 1100
+    for number in range(count):
+        flow.add(str(number), "true")
+    flow.head.spec["pipeline"]["stages"] = [{"name": "WAIT", "with": {"duration": "1h"}}]
+    flow.graph(*((str(number), [str(number // 2)] if number else []) for number in range(count)))
+    number = flow.sync()
+    wait_until(lambda: flow.head.show(number)["stages"], "it is planned")
+    first = flow.get()
+    assert first["nodeCount"] == count and len(first["nodes"]) == 1000 and first["nextToken"]
+    assert flow.head.run("flow", "cancel", flow.head.name).returncode == 0
+    ended = flow.watch()
+    assert ended["state"] == "CANCELLED" and len(ended["nodes"]) == count
+    assert set(flow.states(ended).values()) == {"CANCELLED"}
+    # The head continues without its flow.
+    assert flow.head.run("deployment", "skip", flow.head.name).returncode == 0
+    head = flow.head.wait(number)
+    assert head["state"] == "SUCCESS"
+    assert [stage["state"] for stage in head["stages"]][:2] == ["SKIPPED", "SKIPPED"], head
+
+
+def test_watch_on_a_terminal(flow, tmp_path):
+    """The graph is drawn again in place: the cursor goes up by the lines that were drawn."""
+    flow.add("a", f"until test -e {tmp_path}/go; do sleep 0.05; done")
+    flow.add("b", "true")
+    flow.graph(("a",), ("b", ["a"]))
+    flow.head.wait(flow.sync())
+    flow.wait_node("a", "RUNNING")
+    primary, secondary = pty.openpty()
+    with subprocess.Popen(flow.head.command("flow", "watch", flow.head.name), stdin=secondary,
+                          stdout=secondary, stderr=secondary) as process:
+        os.close(secondary)
+        text = b""
+        while text.count(b"\x1b[3A") < 2:
+            text += os.read(primary, 65536)
+        assert "└─ ".encode() in text and b"RUNNING" in text and b"PENDING" in text
+        (tmp_path / "go").touch()
+        try:
+            while data := os.read(primary, 65536):
+                text += data
+        except OSError:
+            pass  # the other side is closed
+        assert process.wait() == 0
+    os.close(primary)
+    last = text.split(b"\x1b[J")[-1]
+    assert last.count(b"SUCCESS") == 3, last
