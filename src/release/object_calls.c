@@ -1,6 +1,8 @@
 /* See object_calls.h. */
 #include "release/object_calls.h"
 
+#include "base/base64.h"
+#include "base/buffer.h"
 #include "base/memory.h"
 #include "release/naming_edit.h"
 
@@ -97,6 +99,43 @@ static const struct json *complete_ports(struct arena *arena, const struct json 
 	return object;
 }
 
+/* stringData is a field that can only be written: apply would own nothing of the data, so that keys which leave the
+ * manifest stayed in the Secret. */
+static const struct json *encode_secret(struct arena *arena, const struct json *secret)
+{
+	const struct json *texts = json_get(secret, "stringData"), *data = json_get(secret, "data");
+	struct json *copy, *encoded;
+
+	if (!json_is(texts, JSON_OBJECT))
+		return secret;
+	copy = json_copy_object(arena, secret);
+	encoded =
+		json_is(data, JSON_OBJECT) ? json_copy_object(arena, data) : json_new_object(arena);
+	for (size_t i = 0; i < json_count(texts); i++) {
+		const struct json_member *member = &texts->object.members[i];
+		_buffer_ struct buffer text = {0};
+
+		/* The API server says which member is no text. */
+		if (!json_is(member->value, JSON_STRING))
+			return secret;
+		base64_encode(member->value->text, &text);
+		json_set_string(arena, encoded,
+			arena_copy(arena, member->name.data, member->name.length),
+			text.data ? buffer_span(&text) : SPAN(""));
+	}
+	json_unset(copy, "stringData");
+	json_set(arena, copy, "data", encoded);
+	return copy;
+}
+
+static const struct json *complete(struct arena *arena, const struct json *object)
+{
+	if (span_is(json_get_text(object, "kind"), "Secret") &&
+		span_is(json_get_text(object, "apiVersion"), "v1"))
+		return encode_secret(arena, object);
+	return complete_ports(arena, object);
+}
+
 int object_apply(const struct object_calls *calls, const struct json *object, struct span namespace,
 	struct arena *arena, struct json **ret_object, struct err *err)
 {
@@ -108,8 +147,8 @@ int object_apply(const struct object_calls *calls, const struct json *object, st
 	if (r == 0)
 		r = begin_write(calls, &options, err);
 	return r < 0 ? r
-		     : kube_apply(calls->client, &target, complete_ports(arena, object), true,
-			       &options, arena, ret_object, err);
+		     : kube_apply(calls->client, &target, complete(arena, object), true, &options,
+			       arena, ret_object, err);
 }
 
 int object_update(const struct object_calls *calls, const struct json *object, struct arena *arena,

@@ -78,6 +78,32 @@ static void test_apply_ports(void **state)
 	test_world_end(&world);
 }
 
+static void test_apply_secret(void **state)
+{
+	static const struct test_step steps[] = {
+		STEP("GET /api/v1 HTTP", 200,
+			"{\"resources\":[{\"name\":\"secrets\",\"kind\":\"Secret\","
+			"\"namespaced\":true}]}"),
+		STEP("PATCH /api/v1/namespaces/shop/secrets/key?", 200, "{}",
+			.sent = "\"data\":{\"a\":\"eA==\",\"b\":\"aGVsbG8=\",\"c\":\"\"}}"),
+	};
+	struct test_world world;
+	struct object_calls calls;
+	struct json *answer;
+
+	(void)state;
+	test_world_begin(&world, steps, LENGTH(steps));
+	calls = calls_of(&world);
+	assert_int_equal(
+		object_apply(&calls,
+			parse(&world, "{\"apiVersion\":\"v1\",\"kind\":\"Secret\",\"metadata\":{"
+				      "\"name\":\"key\"},\"data\":{\"a\":\"eA==\",\"b\":\"eQ==\"},"
+				      "\"stringData\":{\"b\":\"hello\",\"c\":\"\"}}"),
+			SPAN("shop"), world.arena, &answer, NULL),
+		0);
+	test_world_end(&world);
+}
+
 static void test_apply_own(void **state)
 {
 	static const struct test_step steps[] = {
@@ -208,6 +234,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_apply_new),
 		cmocka_unit_test(test_apply_ports),
+		cmocka_unit_test(test_apply_secret),
 		cmocka_unit_test(test_apply_own),
 		cmocka_unit_test(test_apply_foreign),
 		cmocka_unit_test(test_update_needs_version),

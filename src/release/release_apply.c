@@ -180,16 +180,22 @@ static const struct json *with_precondition(struct arena *arena, const struct js
 	return copy;
 }
 
+/* An autoscaler sets the object's replicas. A suspended workload has none. */
+static bool is_scaled(const struct application *application, const struct release_object *object)
+{
+	struct release_type type = type_of(object);
+
+	return release_has_replicas(object->json) && !application->release->suspend &&
+	       release_watch_is_scaled(application->applier->watch, &type,
+		       application->release->namespace, object->name);
+}
+
 /* With the values of the cluster where others control them, and only onto the object that was read. */
 static const struct json *adjust(struct application *application, struct arena *arena,
 	const struct release_object *object, const struct json *desired, const struct json *live)
 {
-	struct release_type type = type_of(object);
-	bool service = is_kind(object, "", "Service"), scaled;
+	bool service = is_kind(object, "", "Service"), scaled = is_scaled(application, object);
 
-	scaled = release_has_replicas(desired) && !application->release->suspend &&
-		 release_watch_is_scaled(application->applier->watch, &type,
-			 application->release->namespace, object->name);
 	if (service && release_is_taken_over(live))
 		desired = release_keep_traffic(arena, desired, live);
 	if (scaled)
@@ -307,7 +313,8 @@ static int apply_object(struct application *application, const struct release_ob
 	const struct json *desired = application->release->suspend
 					     ? release_suspend_object(arena, object->json)
 					     : object->json;
-	uint64_t hash = hash_of(desired);
+	/* Without its autoscaler an object is applied again, with the manifest's replicas. */
+	uint64_t hash = hash_of(desired) + is_scaled(application, object);
 	int r = -EAGAIN;
 
 	if (is_unchanged(application, object, hash) || !may_repair(application, object, hash))

@@ -223,6 +223,45 @@ static void live_changed(void *context, const struct kube_object *before,
 	note_live(type->watch, after);
 }
 
+/* The Release of a workload that gets an autoscaler or loses it. */
+static void note_target(struct release_watch *watch, const struct kube_object *object)
+{
+	const struct scaler *scaler = object ? object->data : NULL;
+	const struct type_watch *types[RELEASE_KINDS_MAX];
+	size_t count = 0;
+
+	if (!scaler)
+		return;
+	lock_take(&watch->lock);
+	MAP_EACH (&watch->types, entry) {
+		const struct type_watch *type = entry->value;
+
+		if (count < LENGTH(types) && span_is(scaler->kind, type->kind.kind))
+			types[count++] = type;
+	}
+	lock_release(&watch->lock);
+	for (size_t i = 0; i < count; i++) {
+		_kube_object_ const struct kube_object *target =
+			kube_informer_get(types[i]->informer, object->namespace, scaler->name);
+
+		note_live(watch, target);
+	}
+}
+
+static void scaler_changed(void *context, const struct kube_object *before,
+	const struct kube_object *after)
+{
+	struct release_watch *watch = context;
+
+	const struct scaler *was = before ? before->data : NULL, *is = after ? after->data : NULL;
+
+	/* Autoscalers report their status often; only their targets matter. */
+	if (was && is && span_equal(was->kind, is->kind) && span_equal(was->name, is->name))
+		return;
+	note_target(watch, before);
+	note_target(watch, after);
+}
+
 static void releases_failed(void *context, const struct err *err)
 {
 	struct release_watch *watch = context;
@@ -281,7 +320,7 @@ int release_watch_start(const struct release_watch_config *config, struct releas
 		r = start_informer(watch, &release_history_kind, reduce_history, &by_release,
 			history_changed, &watch->histories, err);
 	if (r == 0)
-		r = start_informer(watch, &autoscalers, reduce_scaler, &by_target, NULL,
+		r = start_informer(watch, &autoscalers, reduce_scaler, &by_target, scaler_changed,
 			&watch->scalers, err);
 	if (r < 0) {
 		release_watch_stop(watch);

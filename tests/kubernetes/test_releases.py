@@ -1,5 +1,6 @@
 """Releases on a real API server: versions, updates, rollback, garbage collection, repair of drift. Slipway has the rights
 of deploy/kubernetes/release-rights.yaml and no others, and the API server's audit log says what it did."""
+import base64
 import json
 
 import pytest
@@ -71,6 +72,111 @@ metadata:
 data:
   size: "{{ .Values.size }}"
   color: "{{ .Values.color | default "none" }}"
+""",
+})
+
+
+# As public charts are: helpers, a checksum of the configuration, a ServiceAccount, an autoscaler, hooks and notes.
+PUBLIC = chart({
+    "web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.2.3\nappVersion: 4.5.6\n",
+    "web/values.yaml": "color: red\nserviceAccount:\n  create: true\nautoscaling:\n  enabled: true\n",
+    "web/templates/NOTES.txt": "Thank you for {{ .Chart.Name }}.\n",
+    "web/templates/_helpers.tpl": """\
+{{- define "web.fullname" -}}
+{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" }}
+{{- end }}
+{{- define "web.labels" -}}
+app.kubernetes.io/name: {{ .Chart.Name }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end }}
+""",
+    "web/templates/configmap.yaml": """\
+apiVersion: v1
+kind: ConfigMap
+metadata:
+  name: {{ include "web.fullname" . }}
+  labels: {{- include "web.labels" . | nindent 4 }}
+data:
+  color: {{ .Values.color | quote }}
+""",
+    "web/templates/account.yaml": """\
+{{- if .Values.serviceAccount.create }}
+apiVersion: v1
+kind: ServiceAccount
+metadata:
+  name: {{ include "web.fullname" . }}
+{{- end }}
+""",
+    "web/templates/deployment.yaml": """\
+apiVersion: apps/v1
+kind: Deployment
+metadata:
+  name: {{ include "web.fullname" . }}
+  labels: {{- include "web.labels" . | nindent 4 }}
+spec:
+  {{- if not .Values.autoscaling.enabled }}
+  replicas: 1
+  {{- end }}
+  selector:
+    matchLabels: {{- include "web.labels" . | nindent 6 }}
+  template:
+    metadata:
+      annotations:
+        checksum/config: {{ include (print $.Template.BasePath "/configmap.yaml") . | sha256sum }}
+      labels: {{- include "web.labels" . | nindent 8 }}
+    spec:
+      serviceAccountName: {{ include "web.fullname" . }}
+      containers:
+      - name: web
+        image: "web:{{ .Chart.AppVersion }}"
+        ports:
+        - name: http
+          containerPort: 8080
+        envFrom:
+        - configMapRef:
+            name: {{ include "web.fullname" . }}
+""",
+    "web/templates/hpa.yaml": """\
+{{- if .Values.autoscaling.enabled }}
+apiVersion: autoscaling/v1
+kind: HorizontalPodAutoscaler
+metadata:
+  name: {{ include "web.fullname" . }}
+spec:
+  minReplicas: 1
+  maxReplicas: 5
+  scaleTargetRef:
+    apiVersion: apps/v1
+    kind: Deployment
+    name: {{ include "web.fullname" . }}
+{{- end }}
+""",
+    "web/templates/service.yaml": """\
+apiVersion: v1
+kind: Service
+metadata:
+  name: {{ include "web.fullname" . }}
+spec:
+  selector: {{- include "web.labels" . | nindent 4 }}
+  ports:
+  - name: http
+    port: 80
+    targetPort: http
+""",
+    "web/templates/migrate.yaml": """\
+apiVersion: batch/v1
+kind: Job
+metadata:
+  name: {{ include "web.fullname" . }}-migrate
+  annotations:
+    helm.sh/hook: pre-install,pre-upgrade
+spec:
+  template:
+    spec:
+      restartPolicy: Never
+      containers:
+      - name: migrate
+        image: web
 """,
 })
 
@@ -155,8 +261,8 @@ def test_random_functions_cause_no_churn(releases, world, servers):
     # A new version is rendered once more.
     releases.change("web", {"color": "blue"})
     releases.wait_for_available("web", version=2)
-    changed = releases.object("secrets", "web-password")["data"]["password"]
-    assert changed != password
+    changed = releases.object("secrets", "web-password")["data"]
+    assert changed["password"] != password and base64.b64decode(changed["color"]) == b"blue"
     # And an earlier one is not rendered again.
     releases.change("web", rollbackTo={"version": 1})
     releases.wait_for_available("web", version=1)
@@ -175,6 +281,45 @@ def test_sub_application_path(releases):
         "shop": {"path": "shop", "reason": "Available", "resources": {"v1, Kind=Secret": {"Available": 1}}},
         "shop/cart": {"path": "shop/cart", "reason": "Available",
                       "resources": {"v1, Kind=ConfigMap": {"Available": 1}}}}
+
+
+def test_public_style_chart(releases):
+    releases.create("shop", PUBLIC)
+    release = releases.wait_for_available("shop", version=1)
+    first = releases.deployment("shop-web")
+    assert first["spec"]["template"]["spec"]["containers"][0]["image"] == "web:4.5.6"
+    assert release["status"]["details"] == {"web": {"path": "web", "reason": "Available", "resources": {
+        "v1, Kind=ServiceAccount": {"Available": 1}, "v1, Kind=ConfigMap": {"Available": 1},
+        "v1, Kind=Service": {"Available": 1}, "apps/v1, Kind=Deployment": {"Available": 1},
+        "autoscaling/v1, Kind=HorizontalPodAutoscaler": {"Available": 1}}}}
+    assert not releases.object("jobs", "shop-web-migrate", "/apis/batch/v1")
+
+    def scale(replicas):
+        releases.cluster.kubectl("-n", releases.namespace, "scale", "deployment", "shop-web", f"--replicas={replicas}")
+
+    # The replicas that the autoscaler has set stay, also when the chart has none in its manifest.
+    scale(3)
+    releases.change("shop", {"color": "blue"})
+    releases.wait_for_available("shop", version=2)
+    second = releases.deployment("shop-web")
+    assert second["spec"]["replicas"] == 3
+    assert checksum(second) != checksum(first)
+    scale(4)
+    releases.change("shop", rollbackTo={"version": 0})
+    releases.wait_for_available("shop", version=1)
+    assert checksum(releases.deployment("shop-web")) == checksum(first)
+    assert releases.deployment("shop-web")["spec"]["replicas"] == 4
+    # What a value takes away is deleted.
+    releases.change("shop", {"autoscaling": {"enabled": False}})
+    releases.wait_for_available("shop", version=3)
+    path = "/apis/autoscaling/v1"
+    wait_until(lambda: not releases.object("horizontalpodautoscalers", "shop-web", path), "the autoscaler is gone")
+    releases.wait_for_pass("shop")
+    wait_until(lambda: releases.deployment("shop-web")["spec"]["replicas"] == 1, "the manifest's replicas count again")
+
+
+def checksum(deployment):
+    return deployment["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
 
 
 def test_rollback(releases):
