@@ -200,7 +200,7 @@ static int put_new_application(const struct entry *entry, struct err *err)
 static int put_origin(const struct entry *entry, const struct store_object *origin, struct err *err)
 {
 	static const char *const members[] = {
-		"kind", "description", "labels", "offFlow", "onChain"};
+		"kind", "description", "labels", "watched", "offFlow", "onChain"};
 	const struct repository_facts *repository = entry->repository;
 	struct arena *arena = entry->found->arena;
 	struct json *document = json_new_object(arena);
@@ -285,6 +285,22 @@ static bool is_full(const struct entry *entry)
 		       false) >= APPLICATION_DEPLOYMENTS_OPEN;
 }
 
+/* Only that it was seen. */
+static int put_seen(const struct entry *entry, struct err *err)
+{
+	struct span key = application_key(entry->found->arena, entry->repository->account,
+		text_of(entry->document, "known"));
+	const struct store_object *origin =
+		store_get(store_head(entry->transaction), &origin_kind, key);
+	struct origin_facts facts;
+
+	if (!origin || !span_equal(origin_facts(origin)->repository, entry->repository->id))
+		return 0;
+	facts = *origin_facts(origin);
+	facts.seen = entry->commit;
+	return origin_put(entry->transaction, key, origin->api, &facts, origin->revision, err);
+}
+
 int found_put(struct store_transaction *transaction, struct found *found,
 	const struct json *application, struct err *err)
 {
@@ -299,6 +315,8 @@ int found_put(struct store_transaction *transaction, struct found *found,
 	const struct store_object *origin, *stored;
 	int state = origin_state_find(text_of(application, "state")), r;
 
+	if (json_get_bool(application, "unchanged", false))
+		return put_seen(&entry, err);
 	entry.state = state < 0 ? ORIGIN_UNKNOWN : (enum origin_state)state;
 	if (!fact_text_is_plain(text_of(application, "folder")) ||
 		!fact_text_is_plain(text_of(application, "file")))

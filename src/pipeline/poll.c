@@ -26,52 +26,7 @@ struct changes {
 	struct field_list paths; /* struct span */
 };
 
-/* ---- which applications ---- */
-
-static const struct poll_place *find_place(const struct poll *poll, struct span folder,
-	struct span file)
-{
-	for (size_t i = 0; i < poll->request->place_count; i++) {
-		const struct poll_place *place = &poll->request->places[i];
-
-		if (span_equal(place->folder, folder) && span_equal(place->file, file))
-			return place;
-	}
-	return NULL;
-}
-
-static void add_place(struct poll *poll, const struct poll_place *place)
-{
-	*(struct poll_place *)fields_append(poll->arena, &poll->places, sizeof(*place)) = *place;
-}
-
-static int collect_places(struct poll *poll, struct err *err)
-{
-	const struct poll_request *request = poll->request;
-	const struct scan_place *found;
-	struct field_list list = {0};
-	int r = 0;
-
-	for (size_t i = 0; i < request->place_count; i++) {
-		if (!span_equal(request->places[i].seen, poll->commit))
-			add_place(poll, &request->places[i]);
-	}
-	if (request->follows && !span_equal(request->commit, poll->commit))
-		r = scan_find(&poll->repository, poll->commit, request->path, poll->arena, &list,
-			err);
-	found = list.items;
-	for (size_t i = 0; i < list.count && r >= 0; i++) {
-		if (!find_place(poll, found[i].folder, found[i].file))
-			add_place(poll, &(struct poll_place){.name = SPAN(""),
-						.folder = found[i].folder,
-						.file = found[i].file,
-						.seen = SPAN(""),
-						.is_found = true});
-	}
-	return r;
-}
-
-/* ---- whether a deployment starts ---- */
+/* ---- changes ---- */
 
 static const struct changes *find_changes(struct poll *poll, struct span seen)
 {
@@ -91,13 +46,13 @@ static const struct changes *find_changes(struct poll *poll, struct span seen)
 	return changes;
 }
 
-/* A path of its own files that has changed, also outside of its folder. */
-static bool has_changed_file(const struct scan_result *result, const struct changes *changes,
+/* One of these files has changed. */
+static bool has_changed_file(const struct field_list *files, const struct changes *changes,
 	struct span *ret_path)
 {
-	const struct span *own = result->paths.items, *changed = changes->paths.items;
+	const struct span *own = files->items, *changed = changes->paths.items;
 
-	for (size_t i = 0; i < result->paths.count; i++) {
+	for (size_t i = 0; i < files->count; i++) {
 		for (size_t k = 0; k < changes->paths.count; k++) {
 			if (!span_equal(own[i], changed[k]))
 				continue;
@@ -107,6 +62,93 @@ static bool has_changed_file(const struct scan_result *result, const struct chan
 	}
 	return false;
 }
+
+/* ---- which applications ---- */
+
+static const struct poll_place *find_place(const struct poll *poll, struct span folder,
+	struct span file)
+{
+	for (size_t i = 0; i < poll->request->place_count; i++) {
+		const struct poll_place *place = &poll->request->places[i];
+
+		if (span_equal(place->folder, folder) && span_equal(place->file, file))
+			return place;
+	}
+	return NULL;
+}
+
+static void add_place(struct poll *poll, const struct poll_place *place)
+{
+	*(struct poll_place *)fields_append(poll->arena, &poll->places, sizeof(*place)) = *place;
+}
+
+static void read_texts(struct arena *arena, const struct json *list, struct field_list *texts)
+{
+	JSON_EACH_ITEM (list, item)
+		*(struct span *)fields_append(arena, texts, sizeof(struct span)) = json_text(item);
+}
+
+/* Whether a change may concern the application: its folder, its files, or paths of its trigger. What those are is in its
+ * application file, which has not changed either then. */
+static bool is_concerned(struct poll *poll, const struct poll_place *place)
+{
+	struct application_trigger trigger = {.on_commit = true};
+	struct field_list files = {0};
+	const struct changes *changes;
+	struct span path;
+
+	if (!place->is_valid || !place->watched || place->seen.length == 0)
+		return true;
+	changes = find_changes(poll, place->seen);
+	if (!changes->is_known)
+		return true;
+	read_texts(poll->arena, json_get(place->watched, "paths"), &trigger.paths);
+	read_texts(poll->arena, json_get(place->watched, "files"), &files);
+	return trigger_on_commit(&trigger, place->folder, &changes->paths, &path) ||
+	       has_changed_file(&files, changes, &path);
+}
+
+static void add_unchanged(struct poll *poll, const struct poll_place *place)
+{
+	struct json *document = json_new_object(poll->arena);
+
+	json_set_string(poll->arena, document, "known", place->name);
+	json_set_string(poll->arena, document, "name", place->name);
+	json_set_bool(poll->arena, document, "unchanged", true);
+	json_append(poll->arena, poll->applications, document);
+}
+
+static int collect_places(struct poll *poll, struct err *err)
+{
+	const struct poll_request *request = poll->request;
+	const struct scan_place *found;
+	struct field_list list = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < request->place_count; i++) {
+		if (span_equal(request->places[i].seen, poll->commit))
+			continue;
+		if (is_concerned(poll, &request->places[i]))
+			add_place(poll, &request->places[i]);
+		else
+			add_unchanged(poll, &request->places[i]);
+	}
+	if (request->follows && !span_equal(request->commit, poll->commit))
+		r = scan_find(&poll->repository, poll->commit, request->path, poll->arena, &list,
+			err);
+	found = list.items;
+	for (size_t i = 0; i < list.count && r >= 0; i++) {
+		if (!find_place(poll, found[i].folder, found[i].file))
+			add_place(poll, &(struct poll_place){.name = SPAN(""),
+						.folder = found[i].folder,
+						.file = found[i].file,
+						.seen = SPAN(""),
+						.is_found = true});
+	}
+	return r;
+}
+
+/* ---- whether a deployment starts ---- */
 
 /* Why; data NULL: no deployment starts. */
 static struct span find_cause(struct poll *poll, const struct poll_place *place,
@@ -124,7 +166,7 @@ static struct span find_cause(struct poll *poll, const struct poll_place *place,
 	if (!place->is_valid)
 		return SPAN("its files were fixed");
 	if (trigger_on_commit(trigger, place->folder, &changes->paths, &path) ||
-		has_changed_file(result, changes, &path))
+		has_changed_file(&result->paths, changes, &path))
 		return arena_format(poll->arena, "%.*s has changed", SPAN_ARGS(path));
 	return SPAN_NONE;
 }
@@ -158,7 +200,7 @@ static struct json *write_result(struct arena *arena, const struct poll_place *p
 	const struct scan_result *result)
 {
 	const struct application *application = result->application;
-	struct json *document = json_new_object(arena);
+	struct json *document = json_new_object(arena), *watched;
 	bool is_other = place->name.length > 0 && result->name.length > 0 &&
 			!span_equal(place->name, result->name);
 	struct span problem = result->problem;
@@ -192,6 +234,10 @@ static struct json *write_result(struct arena *arena, const struct poll_place *p
 		json_set_bool(arena, document, "offFlow", true);
 	if (application->trigger.on_chain)
 		json_set_bool(arena, document, "onChain", true);
+	watched = json_new_object(arena);
+	json_set(arena, watched, "paths", write_paths(arena, &application->trigger.paths));
+	json_set(arena, watched, "files", write_paths(arena, &result->paths));
+	json_set(arena, document, "watched", watched);
 	return document;
 }
 

@@ -16,6 +16,8 @@ struct poll_place {
 	struct span name, folder, file, seen;
 	bool is_found;
 	bool is_valid; /* when it was seen */
+	/* Of a valid one: which paths outside of its folder concern it, as the poll found them. NULL: not known. */
+	const struct json *watched;
 };
 
 struct poll_request {
@@ -33,7 +35,9 @@ struct poll_request {
  * {"error": "…"} or {"commit", "message", "more", "applications": […]}, of which each is as seen at the commit:
  *
  *   name, folder, file, found    whether it was known by this name: "known"
+ *   unchanged                    nothing that concerns it has changed; the other members are absent
  *   state, problem, kind, description, labels
+ *   watched                      {"paths": patterns, "files": […]}: for poll_place
  *   deploy, because, replace     whether a deployment starts, why, and whether it replaces those that wait
  *   files, applicationFile       if it starts
  *   changed                      paths, unless there are too many

@@ -152,7 +152,8 @@ static void remember(struct world *world, const struct json *result)
 				.file = json_get_text(item, "file"),
 				.seen = json_get_text(result, "commit"),
 				.is_found = true,
-				.is_valid = span_is(json_get_text(item, "state"), "VALID")};
+				.is_valid = span_is(json_get_text(item, "state"), "VALID"),
+				.watched = json_get(item, "watched")};
 }
 
 /* ---- polls ---- */
@@ -226,6 +227,28 @@ static void test_changes(void **state)
 	world->places[1].seen = world->places[0].seen;
 	result = poll(world);
 	assert_text(find(result, "web"), "because", "the branch was rewritten");
+}
+
+/* Their files are not read: an error in one would be seen. */
+static void test_applications_that_no_change_concerns(void **state)
+{
+	struct world *world = *state;
+	const struct json *result;
+
+	put_application(world, "a", "a", "  trigger: {onCommit: {paths: [\"*.txt\"]}}");
+	put_application(world, "b", "b", "");
+	commit_all(world);
+	remember(world, poll(world));
+	put(world, "b/x", "text");
+	commit_all(world);
+	result = poll(world);
+	assert_int_equal(json_count(json_get(result, "applications")), 2);
+	assert_true(json_get_bool(json_item(json_get(result, "applications"), 0), "unchanged",
+		false));
+	assert_text(find(result, "b"), "because", "b/x has changed");
+	put(world, "all.txt", "text");
+	commit_all(world);
+	assert_text(find(poll(world), "a"), "because", "all.txt has changed");
 }
 
 static void test_files_of_other_folders(void **state)
@@ -349,6 +372,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		TEST(test_applications_are_found),
 		TEST(test_changes),
+		TEST(test_applications_that_no_change_concerns),
 		TEST(test_files_of_other_folders),
 		TEST(test_a_branch_that_does_not_exist),
 		TEST(test_commits_are_kept_while_they_are_used),

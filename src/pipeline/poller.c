@@ -82,6 +82,15 @@ static void run_poll(struct job *job)
 
 static const struct job_kind poll_kind = {run_poll, free_poll};
 
+static const struct json *read_watched(const struct store_object *origin, struct arena *arena)
+{
+	struct json *document;
+
+	return json_parse(arena_copy_span(arena, origin->api), arena, &document, NULL) < 0
+		       ? NULL
+		       : json_get(document, "watched");
+}
+
 static void add_places(const struct poller_pass *pass, struct poll_job *job)
 {
 	struct store_cursor cursor = {.view = pass->view,
@@ -100,7 +109,8 @@ static void add_places(const struct poller_pass *pass, struct poll_job *job)
 			.file = arena_copy_span(job->arena, facts->file),
 			.seen = arena_copy_span(job->arena, facts->seen),
 			.is_found = facts->is_found,
-			.is_valid = facts->state == ORIGIN_VALID};
+			.is_valid = facts->state == ORIGIN_VALID,
+			.watched = read_watched(object, job->arena)};
 	}
 	job->request.places = list.items;
 	job->request.place_count = list.count;
