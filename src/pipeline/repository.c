@@ -14,6 +14,7 @@
 #define FIRST_PRINTABLE 0x20
 #define DELETE_CHARACTER 0x7f
 #define SHORT_ID_LEAST 7
+#define FETCH_ATTEMPTS 3
 
 /* ---- names ---- */
 
@@ -222,14 +223,54 @@ static int resolve(const struct repository *repository, const char *name, struct
 	return r < 0 ? r : 1;
 }
 
+/* Branches that are not at those commits. */
+static int list_outdated(const struct repository *repository, const struct span *branches,
+	const struct span *commits, size_t count, struct arena *arena, const char **references,
+	size_t *ret_wanted, struct err *err)
+{
+	struct span known;
+	size_t wanted = 0;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i < count; i++) {
+		const char *name =
+			arena_format(arena, BRANCH_REFERENCE "%.*s", SPAN_ARGS(branches[i])).data;
+
+		if (commits[i].length == 0)
+			continue;
+		r = resolve(repository, name, arena, &known, err);
+		if (r == 0 || (r > 0 && !span_equal(known, commits[i])))
+			references[wanted++] = arena_format(arena, "+refs/heads/%.*s:%s",
+				SPAN_ARGS(branches[i]), name)
+						       .data;
+	}
+	*ret_wanted = wanted;
+	return r < 0 ? r : 0;
+}
+
+/* Git refuses to move a reference that another fetch moves at the same time; then it may be where it should be. */
+static int fetch_branches(const struct repository *repository, const struct span *branches,
+	const struct span *commits, size_t count, struct arena *arena, struct err *err)
+{
+	const char *references[REPOSITORY_BRANCHES_MAX];
+	size_t wanted = 0;
+	int r = -EIO;
+
+	for (int i = 0; r == -EIO && i < FETCH_ATTEMPTS; i++) {
+		r = list_outdated(repository, branches, commits, count, arena, references, &wanted,
+			err);
+		if (r >= 0 && wanted > 0)
+			r = fetch_references(repository, references, wanted, arena, err);
+	}
+	return r;
+}
+
 int repository_poll(const struct repository *repository, const struct span *branches, size_t count,
 	struct arena *arena, struct span *ret_commits, struct err *err)
 {
 	struct repository_command command = {
 		COMMAND("ls-remote", "--quiet", "--heads", "origin"), .network = ONLINE};
-	struct span commits[REPOSITORY_BRANCHES_MAX], output, known;
-	const char *references[REPOSITORY_BRANCHES_MAX];
-	size_t wanted = 0;
+	struct span commits[REPOSITORY_BRANCHES_MAX], output;
 	int r = 0;
 
 	if (count > REPOSITORY_BRANCHES_MAX)
@@ -244,20 +285,8 @@ int repository_poll(const struct repository *repository, const struct span *bran
 	r = repository_command_run(repository, &command, arena, &output, err);
 	if (r >= 0)
 		r = git_read_heads(output, branches, count, commits, err);
-	for (size_t i = 0; r >= 0 && i < count; i++) {
-		const char *name =
-			arena_format(arena, BRANCH_REFERENCE "%.*s", SPAN_ARGS(branches[i])).data;
-
-		if (commits[i].length == 0)
-			continue;
-		r = resolve(repository, name, arena, &known, err);
-		if (r == 0 || (r > 0 && !span_equal(known, commits[i])))
-			references[wanted++] = arena_format(arena, "+refs/heads/%.*s:%s",
-				SPAN_ARGS(branches[i]), name)
-						       .data;
-	}
-	if (r >= 0 && wanted > 0)
-		r = fetch_references(repository, references, wanted, arena, err);
+	if (r >= 0)
+		r = fetch_branches(repository, branches, commits, count, arena, err);
 	/* The branch may have moved since ls-remote. */
 	for (size_t i = 0; r >= 0 && i < count; i++) {
 		if (commits[i].length > 0)

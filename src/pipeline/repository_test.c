@@ -10,6 +10,7 @@
 
 #include <cmocka.h>
 
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "base/memory.h"
@@ -195,6 +196,54 @@ static void test_poll_and_read(void **state)
 }
 
 /* The clone has the contents of those files only that were read, and reads them again without the source. */
+#define POLLERS 4
+#define ROUNDS 5
+
+struct poller {
+	const struct world *world;
+	struct arena *arena;
+	struct span commit;
+	struct err err;
+	int code;
+	pthread_t thread;
+};
+
+static void *run_poller(void *context)
+{
+	struct poller *poller = context;
+	struct span branch = SPAN("main");
+
+	poller->code = repository_poll(&poller->world->repository, &branch, 1, poller->arena,
+		&poller->commit, &poller->err);
+	return NULL;
+}
+
+/* Each gets the new commit, although git lets one of them move the reference. */
+static void test_polls_at_the_same_time(void **state)
+{
+	const struct world *world = *state;
+
+	for (int round = 0; round < ROUNDS; round++) {
+		struct span commit = commit_all(world, "change");
+		struct poller pollers[POLLERS] = {0};
+
+		for (size_t i = 0; i < POLLERS; i++) {
+			pollers[i].world = world;
+			pollers[i].arena = arena_new(0);
+			assert_int_equal(pthread_create(&pollers[i].thread, NULL, run_poller,
+						 &pollers[i]),
+				0);
+		}
+		for (size_t i = 0; i < POLLERS; i++) {
+			pthread_join(pollers[i].thread, NULL);
+			if (pollers[i].code < 0)
+				fail_msg("%s", pollers[i].err.message);
+			assert_true(span_equal(pollers[i].commit, commit));
+			arena_free(pollers[i].arena);
+		}
+	}
+}
+
 static void test_blobless(void **state)
 {
 	const struct world *world = *state;
@@ -559,6 +608,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test_setup_teardown(test_poll_and_read, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_blobless, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_polls_at_the_same_time, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_log_and_changes, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_named_commits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_kept_commits, setup, teardown),
