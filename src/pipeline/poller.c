@@ -14,7 +14,7 @@
 #define WORKERS 2
 #define RESYNC_MS 600000
 #define POLLS_MAX 8             /* at once */
-#define AGAIN_MS 200            /* when so many run */
+#define AGAIN_MS 50             /* when so many run */
 #define APPLICATIONS_WRITTEN 20 /* in one transaction */
 
 struct poller {
