@@ -185,3 +185,25 @@ def test_finer_state_beside_awss_statuses(hollow_cluster, witness, start):
     ecs.update_service(service="fine", desiredCount=1)
     wait_until(lambda: state("fine") == "ACTIVE", "it continues")
     ecs.delete_service(service="fine", force=True)
+
+
+def test_a_task_that_admission_refuses_stops_with_the_reason(hollow_cluster, witness, start):
+    """A quota here; Pod Security Standards and webhooks answer in the same way (kubernetes_admission_test.c)."""
+    ecs = start().boto("ecs")
+    wait_until(lambda: ecs.describe_clusters(clusters=["default"])["clusters"], "there is a cluster")
+    task = definition(ecs, "refused")
+    ecs.create_service(serviceName="first", desiredCount=1, taskDefinition=task)
+    namespace = wait_until(lambda: witness.pods("first"), "there is a pod")[0]["metadata"]["namespace"]
+    hollow_cluster.kubectl("create", "quota", "full", "--hard=pods=1", "-n", namespace)
+    try:
+        wait_until(lambda: hollow_cluster.kubectl_json("get", "quota", "full", "-n", namespace).get("status", {}).get(
+            "used", {}).get("pods") == "1", "the quota is counted")
+        arn = ecs.run_task(taskDefinition=task)["tasks"][0]["taskArn"]
+        stopped = wait_until(
+            lambda: (found := ecs.describe_tasks(tasks=[arn])["tasks"][0])["lastStatus"] == "STOPPED" and found,
+            "it stops")
+        assert stopped["stopCode"] == "TaskFailedToStart"
+        assert "exceeded quota: full" in stopped["stoppedReason"]
+    finally:
+        hollow_cluster.kubectl("delete", "quota", "full", "-n", namespace)
+    ecs.delete_service(service="first", force=True)

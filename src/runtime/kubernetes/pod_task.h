@@ -9,7 +9,8 @@
  *
  *     a task of a group        is STOPPED, and its pod is deleted after the acknowledge
  *     a task without a group   is STOPPING: its other containers must end, so its pod is deleted now
- *                              (`must_end`), and it is STOPPED when the pod has ended
+ *                              (`must_end`), unless all of them have ended by themselves: deletion
+ *                              would remove their logs. It is STOPPED when the pod has ended
  *
  * A deleted pod keeps its object (our finalizer) until its end is acknowledged.
  *

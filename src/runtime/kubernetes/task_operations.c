@@ -1,5 +1,6 @@
 /* Starting, stopping and acknowledging tasks; see runtime.h for the rules of each. */
 #include "base/memory.h"
+#include "runtime/kubernetes/admission.h"
 #include "runtime/kubernetes/internal.h"
 #include "runtime/kubernetes/names.h"
 #include "runtime/kubernetes/objects.h"
@@ -50,12 +51,29 @@ static int inspect_other(struct kubernetes_runtime *runtime, const struct kube_t
 	return 0;
 }
 
+static int create_pod(struct kubernetes_runtime *runtime, const struct kube_target *target,
+	struct json *document, struct span token, struct kube_failure *ret_failure,
+	struct arena *arena, struct json **ret_pod, struct err *err)
+{
+	struct kube_options options = {.failure = ret_failure};
+	struct err refusal;
+	int code =
+		kube_create(runtime->client, target, document, &options, arena, ret_pod, &refusal);
+
+	if (code == -EEXIST)
+		return inspect_other(runtime, target, token, arena, ret_pod, err);
+	if (code == 0)
+		return 0;
+	if (kubernetes_admission_refuses(ret_failure, refusal.message))
+		code = -EINVAL;
+	return err_set(err, code, "%s", refusal.message);
+}
+
 static int make_pod(struct kubernetes_runtime *runtime, const struct kube_target *target,
 	const struct kubernetes_template *template, struct span token, struct arena *arena,
 	struct err *err)
 {
 	struct kube_failure failure = {0};
-	struct kube_options options = {.failure = &failure};
 	struct kubernetes_owner owner = {.api_version = "v1", .kind = "Pod", .name = target->name};
 	struct json *pod;
 	struct span secret;
@@ -65,11 +83,9 @@ static int make_pod(struct kubernetes_runtime *runtime, const struct kube_target
 	if (code == -EEXIST)
 		return code;
 	if (code == 0)
-		code = kube_create(runtime->client, target,
+		code = create_pod(runtime, target,
 			kubernetes_pod_document(arena, target->namespace, target->name, template),
-			&options, arena, &pod, err);
-	if (code == -EEXIST)
-		code = inspect_other(runtime, target, token, arena, &pod, err);
+			token, &failure, arena, &pod, err);
 	if (code == -ENOENT || strcmp(failure.cause, "NamespaceTerminating") == 0) {
 		kubernetes_namespace_doubt(runtime, target->namespace);
 		return err_set(err, -EAGAIN, "namespace '%.*s' is gone or going",
