@@ -393,6 +393,16 @@ static bool is_rolled_out(const struct json *service)
 		       json_get_integer(service, "desiredCount", 0);
 }
 
+/* A rollout is complete when its tasks run, whether their health checks succeed or not. */
+static void require_health(struct snapshot_set *set)
+{
+	int64_t healthy = 0;
+
+	for (size_t i = 0; i < set->task_count; i++)
+		healthy += set->tasks[i].is_healthy;
+	set->is_steady = set->is_steady && healthy >= set->desired;
+}
+
 /* The tasks that the service runs from one task definition. */
 static void add_definition(struct observing *observing, enum set_role role, struct span definition)
 {
@@ -408,6 +418,7 @@ static void add_definition(struct observing *observing, enum set_role role, stru
 	if (definition.length == 0)
 		return;
 	add_tasks(observing, &set, "taskDefinitionArn", definition);
+	require_health(&set);
 	if (is_current || set.task_count > 0)
 		*(struct snapshot_set *)fields_append(observing->pass->arena, &observing->sets,
 			sizeof(set)) = set;
@@ -456,6 +467,7 @@ static int add_canary_service(struct observing *observing, struct err *err)
 	observing->observed->leftovers += !set->is_deleting && !is_of_deployment(pass, service);
 	add_tasks(observing, set, "group",
 		arena_format(pass->arena, "service:%.*s", SPAN_ARGS(name)));
+	require_health(set);
 	return is_of_deployment(pass, service)
 		       ? settle_created(pass, "CreateService", SET_CANARY, set->arn, err)
 		       : 0;

@@ -17,12 +17,14 @@
 #define TASKS_MAX 128
 #define RULES_MAX 4
 #define CHANGES_AT_ONCE 64
+#define ARN_MAX 128
 #define SICK_SEEN_US SIM_SECOND_US
 #define TTL_MS (SIM_TTL_SECONDS * INT64_C(1000))
 
 /* A task of the application. Texts live as long as the view. */
 struct live_task {
 	struct span key, id, service, set;
+	int64_t revision;
 	bool is_healthy;    /* RUNNING, and healthy in every check */
 	bool is_registered; /* its instance is in Cloud Map and healthy */
 	bool has_instance;
@@ -56,6 +58,10 @@ struct pipeline_checker {
 	int64_t floor;
 	struct map instances; /* struct seen_instance by ID */
 	struct map created;   /* the first ARN by what was created */
+	bool is_noting;
+	struct buffer calls, moments;
+	char last_moment[64];
+	char new_set[ARN_MAX], canary_set[ARN_MAX]; /* task sets of the deployment */
 };
 
 struct pipeline_checker *pipeline_checker_new(struct pipeline_sim *sim)
@@ -81,6 +87,8 @@ void pipeline_checker_free(struct pipeline_checker *checker)
 		free(entry->value);
 	map_clear(&checker->instances);
 	forget_created(checker);
+	buffer_clear(&checker->calls);
+	buffer_clear(&checker->moments);
 	free(checker);
 }
 
@@ -156,6 +164,7 @@ static void read_task(struct pipeline_checker *checker, const struct store_view 
 		.id = facts->id,
 		.service = facts->service,
 		.set = facts->deployment,
+		.revision = facts->revision,
 		.is_healthy = facts->last == TASK_RUNNING &&
 			      (!facts->checked || facts->health == TASK_HEALTH_HEALTHY)};
 	instance = find_instance(checker, view, facts->id);
@@ -272,6 +281,61 @@ static void check_service(struct pipeline_checker *checker, const struct world_s
 	}
 }
 
+/* ---- notes ---- */
+
+static char role_of(const struct pipeline_checker *checker, const struct live_task *task)
+{
+	if (span_is(task->service, SIM_APPLICATION CANARY) ||
+		span_is(task->set, checker->canary_set))
+		return 'c';
+	if (span_is(task->set, checker->new_set) ||
+		(checker->sim->plan.course.has_services && task->revision > 1))
+		return 'p';
+	return 't';
+}
+
+static void note_moment(struct pipeline_checker *checker, const struct world_state *state)
+{
+	static const char roles[] = "tcp";
+	char moment[64];
+	size_t length = 0;
+
+	for (const char *role = roles; *role && checker->sim->plan.course.has_names; role++) {
+		int count = 0;
+
+		for (size_t i = 0; i < state->task_count; i++)
+			count += state->tasks[i].is_registered && state->tasks[i].is_healthy &&
+				 role_of(checker, &state->tasks[i]) == *role;
+		if (count > 0)
+			length += (size_t)snprintf(moment + length, sizeof(moment) - length, "%c%d",
+				*role, count);
+	}
+	if (!checker->sim->plan.course.has_names && state->rule_count > 0)
+		length = (size_t)snprintf(moment, sizeof(moment), "%lld/%lld",
+			(long long)state->rules[0].blue, (long long)state->rules[0].green);
+	moment[length] = '\0';
+	if (strcmp(moment, checker->last_moment) == 0)
+		return;
+	buffer_format(&checker->moments, "%s%s", checker->moments.length > 0 ? "; " : "", moment);
+	snprintf(checker->last_moment, sizeof(checker->last_moment), "%s", moment);
+}
+
+void pipeline_checker_note(struct pipeline_checker *checker)
+{
+	checker->is_noting = true;
+	buffer_clear(&checker->calls);
+	buffer_clear(&checker->moments);
+	checker->last_moment[0] = '\0';
+}
+
+void pipeline_checker_take_notes(struct pipeline_checker *checker, char **ret_calls,
+	char **ret_moments)
+{
+	checker->is_noting = false;
+	*ret_calls = memory_copy_string_n(checker->calls.data, checker->calls.length);
+	*ret_moments = memory_copy_string_n(checker->moments.data, checker->moments.length);
+}
+
 static void inspect(void *context)
 {
 	struct pipeline_checker *checker = context;
@@ -288,10 +352,12 @@ static void inspect(void *context)
 			store_change_release(&changes[i]);
 	view = store_view_open(checker->sim->remote_store);
 	note_instances(checker, view);
-	if (checker->is_protected) {
+	if (checker->is_protected || checker->is_noting)
 		read_world(checker, view, &state);
+	if (checker->is_protected)
 		check_service(checker, &state);
-	}
+	if (checker->is_noting)
+		note_moment(checker, &state);
 	store_view_close(view);
 	checker->is_inspecting = false;
 }
@@ -313,7 +379,7 @@ void pipeline_checker_unfollow(struct pipeline_checker *checker)
 void pipeline_checker_begin(struct pipeline_checker *checker, int64_t floor)
 {
 	checker->floor = floor;
-	checker->is_protected = !checker->sim->are_tasks_dying;
+	checker->is_protected = floor != PIPELINE_INTERRUPTED && !checker->sim->are_tasks_dying;
 	forget_created(checker);
 }
 
@@ -457,8 +523,23 @@ static void note_created(const struct calling *calling, struct span what, struct
 			calling->operation, SPAN_ARGS(arn), first);
 }
 
+/* Task sets of the old version that a rollback creates are old ones. */
+static void note_set(const struct calling *calling)
+{
+	struct pipeline_checker *checker = calling->checker;
+	struct span set = last_parts(json_text(json_path(calling->answer, "taskSet.taskSetArn")),
+			    2),
+		    definition = json_get_text(calling->request, "taskDefinition");
+	bool is_canary = span_is(json_get_text(calling->request, "externalId"), "canary");
+
+	if (is_canary || !span_ends_with(definition, SPAN(":1")))
+		snprintf(is_canary ? checker->canary_set : checker->new_set, ARN_MAX, "%.*s",
+			SPAN_ARGS(set));
+}
+
 static void after_create_set(const struct calling *calling)
 {
+	note_set(calling);
 	_arena_ struct arena *arena = arena_new(0);
 
 	note_created(calling,
@@ -540,6 +621,43 @@ void pipeline_checker_before_call(struct pipeline_checker *checker, const char *
 		row->before(&calling);
 }
 
+/* Of which set the call is; 0: of none. */
+static char role_of_call(const struct calling *calling)
+{
+	const struct pipeline_checker *checker = calling->checker;
+	const struct json *request = calling->request;
+	struct span set = json_get_text(request, "taskSet"), id;
+	_view_ struct store_view *view = store_view_open(checker->sim->remote_store);
+	struct world_state state;
+
+	if (!set.data)
+		set = json_get_text(request, "primaryTaskSet");
+	if (!set.data)
+		set = json_text(json_path(calling->answer, "taskSet.taskSetArn"));
+	if (set.data)
+		return role_of(checker, &(struct live_task){.service = SPAN(SIM_APPLICATION),
+						.set = last_parts(set, 2)});
+	if (span_is(json_get_text(request, "service"), SIM_APPLICATION CANARY) ||
+		span_is(json_get_text(request, "serviceName"), SIM_APPLICATION CANARY))
+		return 'c';
+	id = json_get_text(request, "InstanceId");
+	read_world(calling->checker, view, &state);
+	for (size_t i = 0; id.data && i < state.task_count; i++)
+		if (span_equal(state.tasks[i].id, id))
+			return role_of(checker, &state.tasks[i]);
+	return '\0';
+}
+
+static void note_call(const struct calling *calling)
+{
+	struct buffer *out = &calling->checker->calls;
+	char role = role_of_call(calling);
+
+	buffer_format(out, "%s%s", out->length > 0 ? ", " : "", calling->operation);
+	if (role)
+		buffer_format(out, " %c", role);
+}
+
 void pipeline_checker_after_call(struct pipeline_checker *checker, const char *operation,
 	const struct json *request, const struct json *answer)
 {
@@ -548,6 +666,8 @@ void pipeline_checker_after_call(struct pipeline_checker *checker, const char *o
 
 	if (row && row->after)
 		row->after(&calling);
+	if (checker->is_noting)
+		note_call(&calling);
 }
 
 enum pipeline_group pipeline_checker_find_unused(struct pipeline_checker *checker)

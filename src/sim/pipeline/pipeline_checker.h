@@ -26,6 +26,8 @@ void pipeline_checker_free(struct pipeline_checker *checker);
 int pipeline_checker_follow(struct pipeline_checker *checker, struct err *err);
 void pipeline_checker_unfollow(struct pipeline_checker *checker);
 
+#define PIPELINE_INTERRUPTED (-1) /* traffic may reach no task for a while */
+
 /* From now on a deployment runs: so many tasks serve all the time, and there is a primary to return to. */
 void pipeline_checker_begin(struct pipeline_checker *checker, int64_t floor);
 /* A call that changes something is about to be sent. */
@@ -36,6 +38,10 @@ void pipeline_checker_after_call(struct pipeline_checker *checker, const char *o
 	const struct json *request, const struct json *answer);
 /* A target group of the pair to which no rule gives weight. */
 enum pipeline_group pipeline_checker_find_unused(struct pipeline_checker *checker);
+/* From now on calls and moments are noted. */
+void pipeline_checker_note(struct pipeline_checker *checker);
+void pipeline_checker_take_notes(struct pipeline_checker *checker, char **ret_calls,
+	char **ret_moments);
 /* I3. has_rolled_back: the version before is back. */
 void pipeline_checker_check_end(struct pipeline_checker *checker, bool has_rolled_back);
 /* "1 primary of abc:2 with 2 tasks, 0 canaries, weights 100/0, 2 registered", the same for the same end. */

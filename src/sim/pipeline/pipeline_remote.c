@@ -334,6 +334,12 @@ static int send_counted(struct recorded_target *recorded, const struct aws_call 
 	bool is_last;
 	int r;
 
+	if (sim->refused && sim->refused_times > 0 && strcmp(call->operation, sim->refused) == 0 &&
+		pipeline_sim_is_rolling_back(sim)) {
+		sim->refused_times--;
+		return aws_call_fail(call, 400, SPAN("ServerException"), SPAN("as the test wants"),
+			failure, err);
+	}
 	if (!is_change(call) || !sim->is_counting)
 		return carry_out(recorded, call, ret_answer, failure, err);
 	is_last = ++sim->calls == sim->kill_at;

@@ -259,7 +259,15 @@ static struct span pipeline_file(const struct pipeline_sim *sim, struct arena *a
 			"'containerPort':8080},'canary':{'targetGroupArn':'%s','containerName':"
 			"'web','containerPort':8080}}",
 			sim->blue_arn, sim->green_arn);
+	if (plan->stages && !plan->stages[0]) {
+		buffer_format(&out, "}}}");
+		return arena_copy_span(arena, buffer_span(&out));
+	}
 	buffer_format(&out, "},'planner':{'alwaysUsePipeline':true},'pipeline':{'stages':[");
+	if (plan->stages) {
+		buffer_format(&out, "%s]}}}", plan->stages);
+		return arena_copy_span(arena, buffer_span(&out));
+	}
 	add_stage(sim, &out, 1, "ECS_CANARY_ROLLOUT", scale);
 	add_stage(sim, &out, 2, "ECS_TRAFFIC_ROUTING", canary);
 	add_stage(sim, &out, 3, "ECS_PRIMARY_ROLLOUT", "");
@@ -339,6 +347,46 @@ int pipeline_sim_cancel(struct pipeline_sim *sim, bool roll_back, struct err *er
 	struct order order = {.sim = sim, .roll_back = roll_back};
 
 	return store_write_wait(sim->store, put_order, &order, NULL, err);
+}
+
+static int put_retry(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct pipeline_sim *sim = context;
+
+	return deployment_retry_rollback(transaction, SPAN(APPLICATION_KEY),
+		span_of(sim->deployment), runner_wall_ms(sim->root), err);
+}
+
+int pipeline_sim_retry(struct pipeline_sim *sim, struct err *err)
+{
+	return store_write_wait(sim->store, put_retry, sim, NULL, err);
+}
+
+static const struct store_object *find_deployment(struct pipeline_sim *sim,
+	const struct store_view *view, struct arena *arena)
+{
+	return store_get(view, &deployment_kind,
+		deployment_key(arena, SPAN(APPLICATION_KEY), span_of(sim->deployment)));
+}
+
+bool pipeline_sim_is_rolling_back(struct pipeline_sim *sim)
+{
+	_view_ struct store_view *view = store_view_open(sim->store);
+	_arena_ struct arena *arena = arena_new(0);
+	const struct store_object *object = find_deployment(sim, view, arena);
+
+	return object && deployment_facts(object)->state == PIPELINE_DEPLOYMENT_ROLLING_BACK;
+}
+
+void pipeline_sim_read_reason(struct pipeline_sim *sim, char *out, size_t size)
+{
+	_view_ struct store_view *view = store_view_open(sim->store);
+	_arena_ struct arena *arena = arena_new(0);
+	struct deployment_end end;
+
+	out[0] = '\0';
+	if (deployment_find_end(view, SPAN(APPLICATION_KEY), span_of(sim->deployment), arena, &end))
+		snprintf(out, size, "%.*s", SPAN_ARGS(end.reason));
 }
 
 bool pipeline_sim_has_ended(struct pipeline_sim *sim, enum pipeline_deployment_state *ret_state)

@@ -62,6 +62,7 @@ struct pipeline_plan {
 	int64_t desired, scale, percent;
 	bool is_canary_registered_by_ecs;
 	bool has_health_checks, is_broken;
+	const char *stages; /* NULL: the usual ones */
 };
 
 struct pipeline_sim {
@@ -91,6 +92,9 @@ struct pipeline_sim {
 	/* The targets of a group without weight are unhealthy for a while. */
 	enum pipeline_group sick_group;
 	int64_t sick_since_us, sick_until_us;
+	/* A scenario. */
+	const char *refused;
+	unsigned refused_times;
 	/* A sweep. */
 	unsigned kill_at, calls;
 	bool kill_after, is_counting;
@@ -123,6 +127,11 @@ void pipeline_sim_crash(struct pipeline_sim *sim, struct runner *runner);
 /* Asks for a deployment; its ID is in sim->deployment. */
 int pipeline_sim_deploy(struct pipeline_sim *sim, unsigned version, struct err *err);
 int pipeline_sim_cancel(struct pipeline_sim *sim, bool roll_back, struct err *err);
+/* Runs its rollback again. */
+int pipeline_sim_retry(struct pipeline_sim *sim, struct err *err);
+bool pipeline_sim_is_rolling_back(struct pipeline_sim *sim);
+/* Its reason, as it is now. */
+void pipeline_sim_read_reason(struct pipeline_sim *sim, char *out, size_t size);
 /* False: it continues. */
 bool pipeline_sim_has_ended(struct pipeline_sim *sim, enum pipeline_deployment_state *ret_state);
 

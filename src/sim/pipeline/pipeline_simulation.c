@@ -255,6 +255,86 @@ int pipeline_simulation_run(uint64_t seed, const struct pipeline_simulation *sim
 	return r;
 }
 
+/* ---- scenarios ---- */
+
+static int play(struct pipeline_sim *sim, const struct pipeline_scenario *scenario,
+	struct pipeline_scenario_result *result, struct err *err)
+{
+	enum pipeline_deployment_state state = PIPELINE_DEPLOYMENT_PENDING;
+	bool has_previous = !scenario->is_first;
+	int r;
+
+	if (has_previous)
+		pipeline_checker_begin(sim->checker, scenario->allows_interruption
+							     ? PIPELINE_INTERRUPTED
+							     : floor_of(&sim->plan));
+	pipeline_checker_note(sim->checker);
+	r = pipeline_sim_deploy(sim, 2, err);
+	for (unsigned at_ms = 0; r >= 0 && at_ms < scenario->cancels_after_ms; at_ms += 500)
+		r = pass_time(sim, STEP_US, err);
+	if (r >= 0 && scenario->cancels_after_ms > 0)
+		r = pipeline_sim_cancel(sim, scenario->rolls_back, err);
+	if (r >= 0)
+		r = wait_for_end(sim, &state, err);
+	pipeline_sim_read_reason(sim, result->reason, sizeof(result->reason));
+	if (r >= 0 && scenario->retries_rollback)
+		r = pipeline_sim_retry(sim, err);
+	if (r >= 0 && scenario->retries_rollback)
+		r = wait_for_end(sim, &state, err);
+	if (r >= 0)
+		r = be_quiet(sim, err);
+	if (r < 0)
+		return r;
+	snprintf(result->state, sizeof(result->state), "%s", pipeline_deployment_state_name(state));
+	if (has_previous && (scenario->cancels_after_ms == 0 || scenario->rolls_back) &&
+		(!scenario->refused || scenario->retries_rollback))
+		pipeline_checker_check_end(sim->checker, state != PIPELINE_DEPLOYMENT_SUCCESS);
+	return 0;
+}
+
+int pipeline_simulation_play(const struct pipeline_scenario *scenario,
+	struct pipeline_scenario_result *ret_result, struct err *err)
+{
+	struct pipeline_sim sim = {
+		.refused = scenario->refused, .refused_times = scenario->refused_times};
+	struct pipeline_scenario_result result = {0};
+	_buffer_ struct buffer end = {0};
+	int r;
+
+	set_up(&sim, SEED, NULL, false);
+	sim.plan = (struct pipeline_plan){.course = scenario->course,
+		.desired = scenario->desired,
+		.scale = scenario->scale,
+		.percent = scenario->percent,
+		.is_canary_registered_by_ecs = scenario->is_canary_registered_by_ecs,
+		.is_broken = scenario->is_broken,
+		/* Without them a broken version does not start. */
+		.has_health_checks = !scenario->is_first};
+	r = pipeline_sim_open_world(&sim, err);
+	if (r >= 0)
+		r = pipeline_sim_open_store(&sim, err);
+	if (r >= 0 && !scenario->is_first)
+		r = bring_up(&sim, err);
+	sim.plan.stages = scenario->stages;
+	if (r >= 0 && !sim.broken[0])
+		r = play(&sim, scenario, &result, err);
+	if (r >= 0)
+		pipeline_checker_describe(sim.checker, &end);
+	pipeline_checker_take_notes(sim.checker, &result.calls, &result.moments);
+	r = judge(&sim, r, err);
+	result.end = buffer_take(&end, NULL);
+	finish(&sim);
+	*ret_result = result;
+	return r;
+}
+
+void pipeline_scenario_result_free(struct pipeline_scenario_result *result)
+{
+	free(result->calls);
+	free(result->moments);
+	free(result->end);
+}
+
 int pipeline_simulation_crash(const struct pipeline_kill *kill, unsigned *ret_calls, char **ret_end,
 	struct err *err)
 {

@@ -53,6 +53,39 @@ struct pipeline_course {
 		fails_at; /* the stage (from 1) after which an approval times out; 0: it succeeds */
 };
 
+/* One deployment without chance, for tests of scenarios. */
+struct pipeline_scenario {
+	struct pipeline_course course;
+	int64_t desired, scale, percent;
+	/* "{'name':'ECS_SYNC',…},…" instead of the five usual stages; "" is quick sync. NULL: the usual ones. */
+	const char *stages;
+	bool is_canary_registered_by_ecs;
+	bool is_broken;           /* the new version never becomes healthy */
+	bool is_first;            /* there was no service before */
+	bool allows_interruption; /* clients may reach nothing for a while */
+	/* Calls of this operation are refused so many times after the deployment has begun to roll back; NULL: none. */
+	const char *refused;
+	unsigned refused_times;
+	bool retries_rollback;
+	unsigned cancels_after_ms; /* 0: never */
+	bool rolls_back;           /* when it is cancelled */
+};
+
+struct pipeline_scenario_result {
+	char state[16], reason[512];
+	/* "RegisterTaskDefinition, CreateTaskSet c, RegisterInstance c, …": of the canary (c), the old (t) and the new (p)
+	 * primary. */
+	char *calls;
+	/* "t2; t2c1; …": the registered tasks at every moment, or the weights "100/0; …" of the first rule. */
+	char *moments;
+	char *end;
+};
+
+/* -EBADMSG: an invariant is broken. Free the result. */
+int pipeline_simulation_play(const struct pipeline_scenario *scenario,
+	struct pipeline_scenario_result *ret_result, struct err *err);
+void pipeline_scenario_result_free(struct pipeline_scenario_result *result);
+
 struct pipeline_kill {
 	struct pipeline_course course;
 	unsigned call; /* from 1: at which call the server is killed; 0: never */
