@@ -238,7 +238,14 @@ static struct deployment_request new_request(const struct flow_pass *pass, uint3
 		.random = pass->config->random};
 }
 
-/* -ECANCELED, and the refusal in the pass: the deployment cannot be made. */
+/* The deployment cannot be made: the pass notes why, and the transaction ends with -ECANCELED. */
+static int refuse(struct flow_pass *pass, uint32_t node, const struct err *err)
+{
+	pass->refused = node;
+	pass->refusal = *err;
+	return -ECANCELED;
+}
+
 static int order_deployment(struct flow_pass *pass, struct store_transaction *transaction,
 	uint32_t node, struct deployment_request *request, const struct deployment_source *source,
 	struct span *ret_id, struct err *err)
@@ -251,9 +258,7 @@ static int order_deployment(struct flow_pass *pass, struct store_transaction *tr
 	code = deployment_start(transaction, request, ret_id, err);
 	if (code != -ENOENT && code != -EBUSY && code != -E2BIG && code != -EALREADY)
 		return code;
-	pass->refused = node;
-	pass->refusal = *err;
-	return -ECANCELED;
+	return refuse(pass, node, err);
 }
 
 static int start_plan(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
@@ -264,7 +269,7 @@ static int start_plan(struct flow_pass *pass, struct store_transaction *transact
 	int code = read_files(pass, transaction, node, facts, &source, err);
 
 	if (code < 0)
-		return code;
+		return code == -ENOENT || code == -EINVAL ? refuse(pass, node, err) : code;
 	facts->plan_count++;
 	request.trigger = DEPLOYMENT_TRIGGER_PLAN;
 	request.commit = facts->commit;
@@ -285,7 +290,7 @@ static int start(struct flow_pass *pass, struct store_transaction *transaction, 
 	int code = read_files(pass, transaction, node, facts, &source, err);
 
 	if (code < 0)
-		return code;
+		return code == -ENOENT || code == -EINVAL ? refuse(pass, node, err) : code;
 	/* A rollback of the flow returns to the state before its first run. */
 	if (!facts->is_deployed)
 		facts->before = application ? arena_copy_span(pass->arena,
@@ -318,10 +323,9 @@ static int undo(struct flow_pass *pass, struct store_transaction *transaction, u
 		       : -ENOENT;
 
 	if (code == -ENOENT) {
-		pass->refused = node;
-		(void)err_set(&pass->refusal, -ENOENT,
+		(void)err_set(err, -ENOENT,
 			"the files of the deployment before the flow were deleted");
-		return -ECANCELED;
+		return refuse(pass, node, err);
 	}
 	if (code < 0)
 		return code;

@@ -102,6 +102,13 @@ static int run(struct flow_pass *pass, struct err *err)
 	return code;
 }
 
+/* The application of the head was deleted, and all that is left of it is deleted with it. */
+static bool is_orphan(const struct flow_pass *pass)
+{
+	return flow_state_is_terminal(pass->facts.state) &&
+	       !store_get(pass->view, &application_kind, pass->facts.head);
+}
+
 static bool has_work(const struct flow_pass *pass)
 {
 	return pass->facts.is_deleting || !flow_state_is_terminal(pass->facts.state) ||
@@ -126,6 +133,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	if (!pass.object)
 		return 0;
 	pass.facts = *flow_facts(pass.object);
+	pass.facts.is_deleting |= is_orphan(&pass);
 	if (!has_work(&pass))
 		return 0;
 	code = claims_acquire(controller->config.claims,

@@ -158,3 +158,21 @@ def test_streams(start_slipway, tmp_path):  # noqa: F811
     flows.close()
     nodes.close()
     assert ask(server, "GET", "/v1/flows?head=web-head").json["flows"][1]["id"] == ended["id"]
+
+
+def test_flows_of_a_deleted_application(start_slipway, tmp_path):  # noqa: F811
+    server = start_slipway(*ARGUMENTS)
+    flow = Flow(server, tmp_path / "apps", "web")
+    flow.add("a", "true")
+    flow.graph(("a",))
+    ended = flow.run()
+    assert flow.head.run("app", "delete", flow.head.name).returncode == 0
+    wait_until(lambda: ask(server, "GET", f"/v1/applications/{flow.head.name}").status == 404,
+               "it is deleted")
+    server.kill()
+    server = start_slipway(*ARGUMENTS, state=server.state)  # looks at all flows
+    wait_until(lambda: ask(server, "GET", f"/v1/flows/{ended['id']}").status == 404,
+               "its flow is deleted")
+    assert ask(server, "GET", "/v1/flows").json["flows"] == []
+    flow.server = server
+    assert flow.deployments("a")[-1]["state"] == "SUCCESS"
