@@ -188,6 +188,29 @@ class Releases:
             events = [json.loads(line) for line in file if line.endswith("\n")]
         return [event for event in events if "objectRef" in event]
 
+    def granted(self, *roles):
+        """(group, resource, verb) of cluster roles slipway-releases-ROLE, and of the role for the Lease."""
+        base = "/apis/rbac.authorization.k8s.io/v1"
+        found = [self.api.get(f"{base}/clusterroles/slipway-releases-{role}") for role in roles]
+        found.append(self.api.get(f"{base}/namespaces/slipway/roles/slipway-releases"))
+        return {(group, resource, verb) for role in found for rule in role["rules"] for group in rule["apiGroups"]
+                for resource in rule["resources"] for verb in rule["verbs"]}
+
+    def used(self, *codes):
+        """(group, resource, verb) of requests that were answered so. The API server also forbids what is granted until
+        it has read the roles: after its start, and when they are new."""
+        rights = set()
+        for event in self.audit():
+            about, code = event["objectRef"], event["responseStatus"]["code"]
+            if about["resource"] == "priorityclasses" or code not in codes:
+                continue
+            resource = "/".join(filter(None, (about["resource"], about.get("subresource"))))
+            rights.add((about.get("apiGroup", ""), resource, event["verb"]))
+            # An apply that creates its object needs both rights.
+            if event["verb"] == "patch" and code == 201:
+                rights.add((about.get("apiGroup", ""), resource, "create"))
+        return rights
+
     def writes(self):
         """(verb, resource[/subresource], name) of all successful writes in this namespace."""
         return [(event["verb"], "/".join(filter(None, (event["objectRef"]["resource"],

@@ -392,3 +392,25 @@ def test_autoscaler(canaries):
     canaries.change(NAME, transition="Adopted")
     canaries.wait_for_phase(NAME, "Adopted")
     assert replicas() == 5
+
+
+# A role can give only rights that its creator has: the proxies use these.
+GIVEN = {("discovery.k8s.io", "endpointslices", "list"), ("discovery.k8s.io", "endpointslices", "watch")}
+
+
+def test_rights_are_enough_and_no_more(canaries, world, servers):
+    """By the API server's audit log of this file's tests: nothing granted is unused, nothing used is missing."""
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    canaries.api.delete(canaries.releases.path("web"))
+    canaries.wait(NAME, lambda: canaries.find(NAME) is None, "it is gone")
+    # Watches are in the audit log when they have ended.
+    world.server.stop()
+    rights = world.granted("canaries")
+    others = world.granted("control", "objects")
+    used = world.used(200, 201, 404, 409, 422)
+    assert not world.used(403) - rights - others
+    wait_until(lambda: rights - GIVEN <= world.used(200, 201, 404, 409, 422),
+               f"unused: {rights - GIVEN - used}")
+    assert used <= rights | others, used - rights - others
+    world.start(servers.start, state=world.server.state)
