@@ -12,8 +12,10 @@
 #include "base/memory.h"
 #include "control/work_queue.h"
 #include "release/canary_decide.h"
+#include "release/canary_services.h"
 #include "release/canary_watch.h"
 #include "release/release_live.h"
+#include "release/release_manifest.h"
 #include "release/release_names.h"
 
 #define WRITES_MAX 500 /* of one pass */
@@ -424,6 +426,50 @@ static int make_steps(struct pass *pass, int64_t *ret_until_ms)
 	return -EAGAIN;
 }
 
+/* A Service whose CanaryRelease went away without the controller, because someone removed its finalizer. Kubernetes
+ * deletes the objects of such a CanaryRelease, but this one would lead nowhere. */
+static int restore_orphan(struct pass *pass, struct span namespace, struct span name)
+{
+	struct object_id id = {.api_version = SPAN("v1"),
+		.kind = SPAN("Service"),
+		.name = name,
+		.namespace = namespace};
+	const struct release_object *stable;
+	struct release_manifest manifest;
+	struct json *service, *answer;
+	const struct json *wanted;
+	int r = object_get(&pass->calls, &id, pass->arena, &service, &pass->err);
+
+	if (r < 0)
+		return r == -ENOENT ? 0 : r;
+	pass->canary.namespace = namespace;
+	pass->canary.release = json_get_text(json_path(service, "metadata.labels"), RELEASE_LABEL);
+	r = pass->canary.release.data ? read_release(pass) : 0;
+	if (r < 0 || !pass->has_release)
+		return r;
+	r = release_manifest_read(pass->arena, pass->release.manifest, &manifest, &pass->err);
+	if (r < 0)
+		return r;
+	stable = release_manifest_find(&manifest, id.api_version, id.kind, name);
+	wanted = stable ? canary_service_like(pass->arena, &pass->canary, stable->json, service,
+				  false)
+			: NULL;
+	return wanted ? object_update(&pass->calls, wanted, pass->arena, &answer, &pass->err) : 0;
+}
+
+static int restore_orphans(struct pass *pass, struct span key)
+{
+	struct span namespace = SPAN(""), canary = key, *names;
+	size_t count;
+	int r = 0;
+
+	span_split(key, '/', &namespace, &canary);
+	names = canary_watch_held(pass->controller->watch, pass->arena, namespace, canary, &count);
+	for (size_t i = 0; r == 0 && i < count; i++)
+		r = restore_orphan(pass, namespace, names[i]);
+	return r;
+}
+
 /* The version of PodDisruptionBudgets that the API server has. */
 static int find_settings(struct canary_controller *controller, struct err *err)
 {
@@ -463,8 +509,11 @@ static int reconcile(struct canary_controller *controller, struct span key, int6
 	if (r == 0)
 		r = read_canary(&pass, key);
 	if (r == -ENOENT) {
-		forget(controller, key);
-		return 0;
+		r = restore_orphans(&pass, key);
+		*err = pass.err;
+		if (r == 0)
+			forget(controller, key);
+		return r;
 	}
 	if (r == 0) {
 		begin_objects(&pass);

@@ -12,6 +12,7 @@
 #define BY_RELEASE "release"
 #define BY_CREATOR "creator"
 #define BY_TARGET "target"
+#define BY_HOLDER "holder"
 #define WATCHES_MAX 8
 
 /* Of an object of any kind. */
@@ -39,7 +40,7 @@ struct canary_watch {
 	struct canary_watch_config config;
 	struct watched watched[WATCHES_MAX];
 	size_t count;
-	struct kube_informer *canaries, *pods, *autoscalers;
+	struct kube_informer *canaries, *pods, *autoscalers, *services;
 };
 
 /* ---- reduction ---- */
@@ -104,6 +105,11 @@ static void keys_creator(const struct kube_object *object, struct kube_index_key
 static void keys_target(const struct kube_object *object, struct kube_index_keys *keys)
 {
 	kube_index_keys_add(keys, ((const struct kept *)object->data)->target);
+}
+
+static void keys_holder(const struct kube_object *object, struct kube_index_keys *keys)
+{
+	kube_index_keys_add(keys, ((const struct kept *)object->data)->holder);
 }
 
 /* ---- changes ---- */
@@ -228,6 +234,7 @@ int canary_watch_start(const struct canary_watch_config *config, struct canary_w
 	static const struct kube_index by_release = {BY_RELEASE, keys_release};
 	static const struct kube_index by_creator = {BY_CREATOR, keys_creator};
 	static const struct kube_index by_target = {BY_TARGET, keys_target};
+	static const struct kube_index by_holder = {BY_HOLDER, keys_holder};
 	struct canary_watch *watch = memory_allocate(sizeof(*watch));
 	int r;
 
@@ -240,7 +247,7 @@ int canary_watch_start(const struct canary_watch_config *config, struct canary_w
 	if (r == 0)
 		r = start(watch, &release_kind, NULL, NULL, NULL, err);
 	if (r == 0)
-		r = start(watch, &kube_services, NULL, NULL, NULL, err);
+		r = start(watch, &kube_services, NULL, &by_holder, &watch->services, err);
 	if (r == 0)
 		r = start(watch, &kube_deployments, RELEASE_CREATED_BY_LABEL, NULL, NULL, err);
 	if (r < 0) {
@@ -271,7 +278,18 @@ bool canary_watch_is_synced(struct canary_watch *watch)
 
 void canary_watch_all(struct canary_watch *watch)
 {
+	_arena_ struct arena *arena = arena_new(0);
+	_kube_object_list_ struct kube_object_list list = {0};
+
 	report_all(watch, SPAN_NONE, CANARY_CHANGED_OBJECTS);
+	kube_informer_all(watch->services, arena, &list);
+	for (size_t i = 0; i < list.count; i++) {
+		const struct kept *kept = list.objects[i]->data;
+
+		if (kept->holder.length > 0)
+			watch->config.changed(watch->config.context, list.objects[i]->namespace,
+				kept->holder, CANARY_CHANGED_OBJECTS);
+	}
 }
 
 bool canary_watch_is_scaled(struct canary_watch *watch, struct span namespace, struct span kind,
@@ -286,6 +304,22 @@ bool canary_watch_is_scaled(struct canary_watch *watch, struct span namespace, s
 			span_equal(((const struct kept *)list.objects[i]->data)->target_kind, kind))
 			return true;
 	return false;
+}
+
+struct span *canary_watch_held(struct canary_watch *watch, struct arena *arena,
+	struct span namespace, struct span canary, size_t *ret_count)
+{
+	_kube_object_list_ struct kube_object_list list = {0};
+	struct span *names;
+	size_t count = 0;
+
+	kube_informer_find(watch->services, BY_HOLDER, canary, arena, &list);
+	names = arena_allocate_array(arena, list.count + 1, sizeof(*names));
+	for (size_t i = 0; i < list.count; i++)
+		if (span_equal(list.objects[i]->namespace, namespace))
+			names[count++] = arena_copy_span(arena, list.objects[i]->name);
+	*ret_count = count;
+	return names;
 }
 
 struct canary_pod *canary_watch_pods(struct canary_watch *watch, struct arena *arena,

@@ -34,11 +34,14 @@ int canary_watch_start(const struct canary_watch_config *config, struct canary_w
 	struct err *err);
 void canary_watch_stop(struct canary_watch *watch); /* NULL is fine */
 bool canary_watch_is_synced(struct canary_watch *watch);
-/* Calls `changed` for every CanaryRelease. */
+/* Calls `changed` for every CanaryRelease, and for those that are named by a Service only. */
 void canary_watch_all(struct canary_watch *watch);
 /* True if a HorizontalPodAutoscaler sets the replicas of this workload. */
 bool canary_watch_is_scaled(struct canary_watch *watch, struct span namespace, struct span kind,
 	struct span name);
+/* Names of the Services that this CanaryRelease has taken over, whether it exists or not. In the arena. */
+struct span *canary_watch_held(struct canary_watch *watch, struct arena *arena,
+	struct span namespace, struct span canary, size_t *ret_count);
 /* The pods of a CanaryRelease's proxy that are not being deleted. In the arena. */
 struct canary_pod *canary_watch_pods(struct canary_watch *watch, struct arena *arena,
 	struct span namespace, struct span canary, size_t *ret_count);

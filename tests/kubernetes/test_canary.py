@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from canary import Canaries, ProxyRunner
+from canary import Canaries, ProxyRunner, path
 from conftest import Servers, wait_until
 from releases import Releases, audit_flags
 
@@ -392,6 +392,47 @@ def test_autoscaler(canaries):
     canaries.change(NAME, transition="Adopted")
     canaries.wait_for_phase(NAME, "Adopted")
     assert replicas() == 5
+
+
+def test_orphans(canaries, world, servers):
+    """scenario 52: someone removed the finalizer while the controller was down"""
+    before = service(canaries)
+    canaries.create(NAME, [WEB], values=BLUE)
+    canaries.wait_for_available(NAME)
+    world.server.stop()
+    canaries.api.patch(path("canaryreleases", canaries.namespace, NAME), {"metadata": {"finalizers": None}})
+    canaries.delete(NAME)
+    wait_until(lambda: canaries.find(NAME) is None, "it is gone")
+    assert service(canaries)["spec"]["selector"]["slipway.dev/created-by"]
+    world.start(servers.start, state=world.server.state)
+    wait_until(lambda: without_versions(service(canaries)) == without_versions(before), "the Service is restored")
+    # Kubernetes itself deletes the rest within half a minute: all of it has the CanaryRelease as its owner.
+
+
+def test_edits_while_the_controller_is_down(world, servers):
+    """scenario 48"""
+    batch = []
+    for number in range(3):
+        releases = world.in_namespace(f"down-{number}")
+        releases.create("web", APP, RED)
+        releases.wait_for_available("web", version=1)
+        batch.append(Canaries(releases))
+        batch[-1].create(NAME, [WEB], values=BLUE, drainSeconds=1)
+    for canaries in batch:
+        canaries.wait_for_available(NAME)
+        canaries.wait(NAME, lambda of=canaries: of.traffic(NAME, 80).get("effectiveWeight") == 10, "the weight applies")
+    world.server.kill()
+    weighed, adopted, deleted = batch
+    weighed.change(NAME, services=[{"service": "web", "ports": [{"port": 80, "config": {"weight": 70}}]}])
+    adopted.change(NAME, transition="Adopted")
+    deleted.delete(NAME)
+    # The proxy follows without the controller.
+    wait_until(lambda: [port["effectivePermille"] for proxy in weighed.get(NAME)["status"]["proxies"].values()
+                        for port in proxy["ports"] if port["port"] == 80] == [700], "the proxy has the new weight")
+    world.start(servers.start, state=world.server.state)
+    weighed.wait(NAME, lambda: weighed.traffic(NAME, 80).get("effectiveWeight") == 70, "the weight is reported")
+    adopted.wait_for_phase(NAME, "Adopted")
+    deleted.wait(NAME, lambda: deleted.find(NAME) is None, "it is gone")
 
 
 # A role can give only rights that its creator has: the proxies use these.
