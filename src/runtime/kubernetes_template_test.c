@@ -366,6 +366,54 @@ static void test_without_helper(void **state)
 	}
 }
 
+/* The Pod Security Standard "restricted", also for slipway's own init container. */
+static void test_restricted(void **state)
+{
+	static const struct {
+		const char *spec;
+		int code;
+		const char *security; /* of the first container */
+	} rows[] = {
+		{ONE("'user':'1000'"), 0,
+			"{'runAsUser':1000,'allowPrivilegeEscalation':false,'capabilities':{'drop':"
+			"['ALL']}}"},
+		{ONE("'cpu':0"), 0,
+			"{'allowPrivilegeEscalation':false,'capabilities':{'drop':['ALL']}}"},
+		{ONE("'user':'root'"), -EINVAL, NULL},
+		{ONE("'user':'0:50'"), -EINVAL, NULL},
+		{ONE("'privileged':true"), -EINVAL, NULL},
+	};
+	struct kubernetes_template_config restricted = config;
+
+	(void)state;
+	restricted.restricted = true;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		_arena_ struct arena *arena = arena_new(0);
+		struct kubernetes_template_request request = {
+			.spec = read_json(arena, rows[i].spec),
+			.group = SPAN("g"),
+			.version = SPAN("1"),
+			.instance = SPAN(""),
+			.token = SPAN(""),
+			.secret = SPAN("s"),
+		};
+		struct json *all = json_new_object(arena);
+		struct kubernetes_template template;
+		struct err err;
+		int code = kubernetes_template_make(&restricted, &request, arena, &template, &err);
+
+		assert_int_equal(code, rows[i].code);
+		if (code < 0) {
+			assert_non_null(strstr(err.message, "kubernetes.podSecurity restricted"));
+			continue;
+		}
+		json_set(arena, all, "spec", template.spec);
+		check_at(arena, rows[i].spec, all, FIRST "securityContext", rows[i].security);
+		check_at(arena, rows[i].spec, all, "spec securityContext",
+			"{'seccompProfile':{'type':'RuntimeDefault'},'runAsNonRoot':true}");
+	}
+}
+
 static void test_resources(void **state)
 {
 	static const struct {
@@ -726,6 +774,7 @@ int main(void)
 		cmocka_unit_test(test_dependencies),
 		cmocka_unit_test(test_refusals),
 		cmocka_unit_test(test_without_helper),
+		cmocka_unit_test(test_restricted),
 		cmocka_unit_test(test_resources),
 		cmocka_unit_test(test_placement),
 		cmocka_unit_test(test_binding),

@@ -93,6 +93,11 @@ static const struct key {
 	{"kubernetes.imagePullPolicy", NULL, VALUE_CHOICE, OFFSET(kubernetes_pull_policy),
 		"IfNotPresent|Always|Never", 0, 0, "IfNotPresent", NULL,
 		"When nodes pull the images of containers."},
+	{"kubernetes.podSecurity", NULL, VALUE_CHOICE, OFFSET(kubernetes_pod_security),
+		"none|restricted", 0, 0, "none", NULL,
+		"restricted: pods fit the Pod Security Standard of that name, and tasks that "
+		"cannot are "
+		"rejected."},
 	{"kubernetes.rateLimit.qps", NULL, VALUE_INTEGER, OFFSET(kubernetes_qps), NULL, 1, 10000,
 		"500", NULL, "Calls per second to the API server of Kubernetes."},
 	{"kubernetes.rateLimit.burst", NULL, VALUE_INTEGER, OFFSET(kubernetes_burst), NULL, 1,

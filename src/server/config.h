@@ -36,6 +36,7 @@ struct server_config {
 	const char *kubernetes_context;
 	const char *kubernetes_helper_image; /* NULL: slipway's own */
 	const char *kubernetes_pull_policy;
+	const char *kubernetes_pod_security;
 	int64_t kubernetes_qps;
 	int64_t kubernetes_burst;
 	bool releases_enabled;

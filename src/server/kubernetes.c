@@ -39,6 +39,7 @@ int kubernetes_open(struct server *server, struct err *err)
 		.helper_image = config->kubernetes_helper_image ? config->kubernetes_helper_image
 								: DEFAULT_HELPER_IMAGE,
 		.pull_policy = config->kubernetes_pull_policy,
+		.restricted = strcmp(config->kubernetes_pod_security, "restricted") == 0,
 		.qps = (double)config->kubernetes_qps,
 		.burst = (unsigned)config->kubernetes_burst,
 		.resync_ms = config->sync_resync_ms,

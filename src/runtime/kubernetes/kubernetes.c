@@ -216,6 +216,7 @@ static struct kubernetes_runtime *new_runtime(const struct runtime_kubernetes_co
 			span_of(config->helper_image ? config->helper_image : "")),
 		.pull_policy = arena_copy_span(arena,
 			span_of(config->pull_policy ? config->pull_policy : "IfNotPresent")),
+		.restricted = config->restricted,
 	};
 	lock_init(&runtime->lock);
 	kubernetes_fresh_init(&runtime->pods);

@@ -30,6 +30,7 @@ struct runtime_kubernetes_config {
 	struct span host; /* owner of our objects; must stay the same as long as the tasks do */
 	const char *helper_image; /* with slipway-pod in it; "": none */
 	const char *pull_policy;  /* NULL: IfNotPresent */
+	bool restricted;          /* see template.h */
 	double qps;               /* calls per second; 0: the client's default, and so is burst */
 	unsigned burst;
 	int64_t resync_ms; /* interval of repeating all reports; 0: the default above, -1: never */

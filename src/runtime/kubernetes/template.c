@@ -147,12 +147,10 @@ static struct json *text(struct arena *arena, const char *const *list)
 static struct json *make_installer(struct making *making)
 {
 	static const char *const command[] = {"slipway-pod", "install", KUBERNETES_PROGRAM, NULL};
-	static const char *const all[] = {"ALL", NULL};
 	struct arena *arena = making->arena;
 	struct json *built = json_new_object(arena), *mounts = json_new_array(arena);
 	struct json *resources = json_new_object(arena), *requests = json_new_object(arena);
 	struct json *limits = json_new_object(arena), *rights = json_new_object(arena);
-	struct json *capabilities = json_new_object(arena);
 
 	template_add_mount(making, mounts, TEMPLATE_PROGRAM_VOLUME, KUBERNETES_PROGRAM_FOLDER,
 		false);
@@ -162,12 +160,10 @@ static struct json *make_installer(struct making *making)
 	json_set_string(arena, limits, "memory", SPAN("64Mi"));
 	json_set(arena, resources, "requests", requests);
 	json_set(arena, resources, "limits", limits);
-	json_set(arena, capabilities, "drop", text(arena, all));
 	json_set_integer(arena, rights, "runAsUser", NO_OWNER);
 	json_set_bool(arena, rights, "runAsNonRoot", true);
-	json_set_bool(arena, rights, "allowPrivilegeEscalation", false);
 	json_set_bool(arena, rights, "readOnlyRootFilesystem", true);
-	json_set(arena, rights, "capabilities", capabilities);
+	template_restrict(arena, rights);
 	json_set_string(arena, built, "name", SPAN(TEMPLATE_PROGRAM_VOLUME));
 	json_set_string(arena, built, "image", making->config->helper_image);
 	json_set_string(arena, built, "imagePullPolicy", making->config->pull_policy);
@@ -316,6 +312,20 @@ static struct json *make_gates(struct arena *arena)
 	return list;
 }
 
+/* The part of the Pod Security Standard "restricted" that is the pod's own. */
+static void make_security(struct making *making, struct json *pod)
+{
+	struct arena *arena = making->arena;
+	struct json *profile = json_new_object(arena), *security = json_new_object(arena);
+
+	if (!making->config->restricted)
+		return;
+	json_set_string(arena, profile, "type", SPAN("RuntimeDefault"));
+	json_set(arena, security, "seccompProfile", profile);
+	json_set_bool(arena, security, "runAsNonRoot", true);
+	json_set(arena, pod, "securityContext", security);
+}
+
 static int make_pod(struct making *making, struct json *pod, struct json *labels)
 {
 	struct arena *arena = making->arena;
@@ -331,6 +341,7 @@ static int make_pod(struct making *making, struct json *pod, struct json *labels
 		return code;
 	json_set_string(arena, labels, placement.label, placement.value);
 	make_network(making, pod);
+	make_security(making, pod);
 	note_shared_limits(making);
 	json_set_string(arena, pod, "restartPolicy",
 		making->restarts ? SPAN("Always") : SPAN("Never"));

@@ -28,6 +28,7 @@ struct kubernetes_template_config {
 		/* with slipway-pod in its PATH; "": none, and specs that need it are rejected */
 		helper_image;
 	struct span pull_policy; /* "IfNotPresent" */
+	bool restricted; /* pods fit the Pod Security Standard of that name; specs that cannot are rejected */
 };
 
 struct kubernetes_template_request {

@@ -309,6 +309,16 @@ static bool read_id(struct span text, uint64_t *ret_id)
 	return span_to_unsigned(text, ID_MAX, ret_id);
 }
 
+void template_restrict(struct arena *arena, struct json *rights)
+{
+	struct json *capabilities = json_new_object(arena), *all = json_new_array(arena);
+
+	json_append(arena, all, json_new_string(arena, SPAN("ALL")));
+	json_set(arena, capabilities, "drop", all);
+	json_set_bool(arena, rights, "allowPrivilegeEscalation", false);
+	json_set(arena, rights, "capabilities", capabilities);
+}
+
 static int make_rights(struct making *making, const struct json *container, struct json *built)
 {
 	struct arena *arena = making->arena;
@@ -330,6 +340,14 @@ static int make_rights(struct making *making, const struct json *container, stru
 		if (group.length > 0)
 			json_set_integer(arena, rights, "runAsGroup", (int64_t)id);
 	}
+	if (making->config->restricted && json_get_integer(rights, "runAsUser", 1) == 0)
+		return template_refuse(making, container,
+			"user root: not allowed with kubernetes.podSecurity restricted");
+	if (making->config->restricted && json_get_bool(container, "privileged", false))
+		return template_refuse(making, container,
+			"privileged: not allowed with kubernetes.podSecurity restricted");
+	if (making->config->restricted)
+		template_restrict(arena, rights);
 	if (json_get_bool(container, "privileged", false))
 		json_set_bool(arena, rights, "privileged", true);
 	if (json_get_bool(container, "readonlyRootFilesystem", false))

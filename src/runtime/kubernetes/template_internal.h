@@ -40,4 +40,7 @@ void template_add_mount(struct making *making, struct json *mounts, const char *
 
 int template_make_container(struct making *making, size_t index, struct json **ret_container);
 
+/* The requirements of "restricted" on each container. */
+void template_restrict(struct arena *arena, struct json *rights);
+
 #endif
