@@ -208,10 +208,9 @@ static int app_add(struct app *app)
 		       "  slipway app list\n",
 			SPAN_ARGS(app_text(answer, "id")));
 	else
-		printf("Application %s is added. It is deployed when its files are read, and with "
-		       "every commit that changes them:\n\n"
-		       "  slipway deployment watch %s\n",
-			app->name, app->name);
+		printf("Application %s is added. Its files and its deployment, in a moment:\n\n"
+		       "  slipway app list\n",
+			app->name);
 	return EXIT_OK;
 }
 

@@ -42,6 +42,22 @@ int api_find_application(struct aws_request *request, const struct store_object 
 		"application \"%.*s\" not found", SPAN_ARGS(name));
 }
 
+const struct store_object *api_find_latest(struct aws_request *request, struct span application)
+{
+	struct store_cursor cursor = {.view = request->view,
+		.kind = &deployment_kind,
+		.index = DEPLOYMENT_BY_NUMBER,
+		.prefix = arena_format(request->arena, "%.*s/", SPAN_ARGS(application)),
+		.descending = true};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor))) {
+		if (deployment_facts(object)->trigger != DEPLOYMENT_TRIGGER_PLAN)
+			return object;
+	}
+	return NULL;
+}
+
 int api_find_deployment(struct aws_request *request, const struct store_object **ret_deployment)
 {
 	struct span id = json_get_text(request->input, "id"), key = api_key(request);
@@ -51,11 +67,7 @@ int api_find_deployment(struct aws_request *request, const struct store_object *
 	if (api_find_application(request, &application) < 0)
 		return -EPERM;
 	if (span_is(id, "latest"))
-		*ret_deployment = store_next(&(struct store_cursor){.view = request->view,
-			.kind = &deployment_kind,
-			.index = DEPLOYMENT_BY_NUMBER,
-			.prefix = arena_format(request->arena, "%.*s/", SPAN_ARGS(key)),
-			.descending = true});
+		*ret_deployment = api_find_latest(request, key);
 	else if (span_to_unsigned(id, INT32_MAX, &number))
 		*ret_deployment = store_next(&(struct store_cursor){.view = request->view,
 			.kind = &deployment_kind,

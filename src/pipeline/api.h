@@ -64,6 +64,8 @@ struct json *api_show_application(struct aws_request *request,
 struct span api_key(const struct aws_request *request);
 /* Of `name` and `id` of the input; the id may also be a number, or "latest". Fail the request. */
 int api_find_application(struct aws_request *request, const struct store_object **ret_application);
+/* The latest deployment that is no plan; NULL. */
+const struct store_object *api_find_latest(struct aws_request *request, struct span application);
 int api_find_deployment(struct aws_request *request, const struct store_object **ret_deployment);
 
 #endif

@@ -26,20 +26,11 @@ static void set_text(struct aws_request *request, struct json *document, const c
 		json_set_string(request->arena, document, name, text);
 }
 
-static const struct store_object *find_latest(struct aws_request *request, struct span key)
-{
-	return store_next(&(struct store_cursor){.view = request->view,
-		.kind = &deployment_kind,
-		.index = DEPLOYMENT_BY_NUMBER,
-		.prefix = arena_format(request->arena, "%.*s/", SPAN_ARGS(key)),
-		.descending = true});
-}
-
 struct json *api_show_application(struct aws_request *request,
 	const struct store_object *application)
 {
 	const struct application_facts *facts = application_facts(application);
-	const struct store_object *latest = find_latest(request, application->key);
+	const struct store_object *latest = api_find_latest(request, application->key);
 	struct json *document = json_new_object(request->arena);
 
 	json_set_string(request->arena, document, "name", facts->name);

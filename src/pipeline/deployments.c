@@ -61,7 +61,7 @@ static int delete_deployment(struct store_transaction *transaction, struct span 
 		       : store_delete(transaction, &deployment_kind, key, STORE_ANY, err);
 }
 
-/* One is started at a time, so deleting one each time is enough. */
+/* One is started at a time, so deleting one each time is enough. Plans are deleted before others. */
 static int delete_oldest(struct store_transaction *transaction, struct span application,
 	struct span succeeded, struct err *err)
 {
@@ -72,19 +72,25 @@ static int delete_oldest(struct store_transaction *transaction, struct span appl
 		.kind = &deployment_kind,
 		.index = DEPLOYMENT_BY_NUMBER,
 		.prefix = prefix};
-	const struct store_object *oldest;
+	const struct store_object *oldest = NULL, *object;
 
 	if (store_count(head, &deployment_kind, -1, prefix, false) <
 		APPLICATION_DEPLOYMENTS_KEPT +
 			store_count(head, &deployment_kind, DEPLOYMENT_OPEN, prefix, false))
 		return 0;
-	while ((oldest = store_next(&cursor))) {
-		if (pipeline_deployment_is_terminal(deployment_facts(oldest)->state) &&
-			!span_equal(deployment_facts(oldest)->id, succeeded))
-			return delete_deployment(transaction, arena_copy_span(arena, oldest->key),
-				err);
+	while ((object = store_next(&cursor))) {
+		const struct deployment_facts *facts = deployment_facts(object);
+		bool is_plan = facts->trigger == DEPLOYMENT_TRIGGER_PLAN;
+
+		if (!pipeline_deployment_is_terminal(facts->state) ||
+			span_equal(facts->id, succeeded) || (oldest && !is_plan))
+			continue;
+		oldest = object;
+		if (is_plan)
+			break;
 	}
-	return 0;
+	return oldest ? delete_deployment(transaction, arena_copy_span(arena, oldest->key), err)
+		      : 0;
 }
 
 static int check_limits(const struct store_view *head, struct arena *arena,
