@@ -5,6 +5,7 @@
 #include "base/memory.h"
 #include "base/seeded_bug.h"
 #include "pipeline/pass.h"
+#include "pipeline/service_settings.h"
 #include "pipeline/share.h"
 
 #define LOST_DEFINITIONS_MAX 20
@@ -339,8 +340,10 @@ static int change_service(struct carrying *carrying, enum set_role role, enum ca
 		"placementStrategy", "healthCheckGracePeriodSeconds", "enableExecuteCommand",
 		"enableECSManagedTags", "propagateTags"};
 	const struct deployment_pass *pass = carrying->pass;
-	const struct json *source = role == SET_OLD ? json_get(pass->source.before, "service")
-						    : pass->bundle.service.request;
+	const struct json *source = pass->bundle.service.request,
+			  *before =
+				  service_settings_before(json_get(pass->source.before, "service"),
+					  source, pass->arena);
 	struct json *request = for_service(carrying, service_name(carrying));
 	struct pending_call call = {.service = ECS,
 		.operation = "UpdateService",
@@ -350,8 +353,9 @@ static int change_service(struct carrying *carrying, enum set_role role, enum ca
 		.attributes = SPAN("")};
 
 	json_set_string(pass->arena, request, "taskDefinition", definition_arn(carrying, role));
-	for (size_t i = 0; i < LENGTH(updated) && role != SET_OLD; i++)
-		json_set(pass->arena, request, updated[i], json_get(source, updated[i]));
+	for (size_t i = 0; i < LENGTH(updated); i++)
+		json_set(pass->arena, request, updated[i],
+			json_get(role == SET_OLD ? before : source, updated[i]));
 	if (role != SET_OLD && pass->bundle.service.desired_count != DESIRED_COUNT_UNCHANGED)
 		json_set_integer(pass->arena, request, "desiredCount",
 			pass->bundle.service.desired_count);
@@ -776,6 +780,47 @@ static bool must_set_count(const struct carrying *carrying)
 	       !calls_find_done(pass, "UpdateService", SPAN("count of primary"));
 }
 
+/* UpdateService with the settings of the service file, once per deployment; of SET_OLD: as they were before. */
+static int change_settings(struct carrying *carrying, enum set_role role, enum carried *ret_carried)
+{
+	struct deployment_pass *pass = carrying->pass;
+	const struct json *live = json_get(pass->source.before, "service"),
+			  *wanted = pass->bundle.service.request;
+	struct json *changes = role == SET_OLD
+				       ? service_settings_before(live, wanted, pass->arena)
+				       : service_settings_changed(live, wanted, pass->arena);
+	struct pending_call call = {.service = ECS,
+		.operation = "UpdateService",
+		.role = arena_format(pass->arena, "settings of %s", role_names[role]),
+		.target = service_name(carrying),
+		.request = for_service(carrying, service_name(carrying)),
+		.attributes = SPAN("")};
+
+	if (!changes || calls_find_done(pass, call.operation, call.role))
+		return 0;
+	for (size_t i = 0; i < changes->object.count; i++) {
+		const struct json_member *member = &changes->object.members[i];
+
+		json_set(pass->arena, call.request,
+			arena_copy(pass->arena, member->name.data, member->name.length),
+			member->value);
+	}
+	return send(carrying, &call, ret_carried);
+}
+
+int carry_out_old_settings(struct deployment_pass *pass, struct span stage,
+	enum carried *ret_carried, struct span *ret_reason, struct err *err)
+{
+	struct carrying carrying = {.pass = pass, .stage = stage, .err = err};
+	int r = 0;
+
+	*ret_carried = CARRIED_DONE;
+	if (calls_find_done(pass, "UpdateService", SPAN("settings of primary")))
+		r = change_settings(&carrying, SET_OLD, ret_carried);
+	*ret_reason = carrying.reason;
+	return r;
+}
+
 int carry_out_service(struct deployment_pass *pass, struct span stage, enum carried *ret_carried,
 	struct span *ret_reason, struct err *err)
 {
@@ -794,6 +839,8 @@ int carry_out_service(struct deployment_pass *pass, struct span stage, enum carr
 		else if (exists && must_set_count(&carrying))
 			r = set_count(&carrying, service_name(&carrying), SET_NEW,
 				pass->bundle.service.desired_count, WHOLE, ret_carried);
+		else if (exists)
+			r = change_settings(&carrying, SET_NEW, ret_carried);
 	}
 	*ret_reason = carrying.reason;
 	return r;

@@ -169,6 +169,9 @@ enum carried { CARRIED_SENT, CARRIED_DONE, CARRIED_FAILED };
 /* Registers the task definition and creates or updates the service. DONE: both are there. FAILED: *ret_reason. */
 int carry_out_service(struct deployment_pass *pass, struct span stage, enum carried *ret_carried,
 	struct span *ret_reason, struct err *err);
+/* In a rollback: the settings of the service as they were before, if the deployment has changed them. */
+int carry_out_old_settings(struct deployment_pass *pass, struct span stage,
+	enum carried *ret_carried, struct span *ret_reason, struct err *err);
 /* Registers a task definition. role: the stage that alone uses it; "": that of the application. */
 int carry_out_definition(struct deployment_pass *pass, struct span stage,
 	const struct task_file *task, struct span role, enum carried *ret_carried,

@@ -214,6 +214,8 @@ int stage_run_ecs(struct deployment_pass *pass, struct stage_record *stage,
 
 	if (starts_tasks(stage->kind))
 		r = carry_out_service(pass, stage->id, &carried, &reason, err);
+	else if (stage->kind == STAGE_ROLLBACK && pass->bundle.has_service)
+		r = carry_out_old_settings(pass, stage->id, &carried, &reason, err);
 	if (r < 0)
 		return r;
 	if (carried == CARRIED_FAILED) {

@@ -89,6 +89,37 @@ def test_a_new_version_that_fails_is_rolled_back(traffic, programs, application)
     assert [item["status"] for item in sets if item["status"] != "DRAINING"] == ["PRIMARY"]
 
 
+@pytest.mark.parametrize("controller", ["EXTERNAL", "ECS"])
+def test_settings_of_the_service(traffic, application, controller):
+    """They are those of the service file, and after a rollback those of before; nothing of that is drift."""
+    def version(minimum, command, **members):
+        application.service(1, controller, deploymentConfiguration={
+            "minimumHealthyPercent": minimum, "maximumPercent": 200}, **members)
+        application.task([{"name": "web", "image": "host", "memory": 32, "command": command}])
+
+    def settings():
+        service = traffic.service(application.name)
+        return (service["deploymentConfiguration"]["minimumHealthyPercent"],
+                service["enableECSManagedTags"])
+
+    def assert_in_sync():
+        wait_until(lambda: "SYNCED, HEALTHY" in application.run(
+            "app", "status", application.name).stdout.replace("OUT_OF_SYNC", ""), "it is in sync")
+
+    version(50, ["sleep", "1000"])
+    assert application.sync()["state"] == "SUCCESS"
+    assert settings() == (50, False)
+    version(100, ["sleep", "1001"], enableECSManagedTags=True)
+    assert application.sync()["state"] == "SUCCESS"
+    assert settings() == (100, True)
+    assert_in_sync()
+    version(0, ["false"], enableECSManagedTags=False)
+    failed = application.sync()
+    assert failed["state"] == "FAILURE" and states(failed)[-1] == ("ROLLBACK", "SUCCESS"), failed
+    assert settings() == (100, True)
+    assert_in_sync()
+
+
 def test_a_first_deployment_that_fails_leaves_nothing(traffic, application):
     """Scenario 36."""
     application.service(1)
