@@ -3,7 +3,7 @@
 #include "delivery/cluster_ref.h"
 #include "environment/act/pass.h"
 
-void manager_want(struct manager_pass *pass, struct cluster_ref cluster)
+void manager_want(const struct manager_pass *pass, struct cluster_ref cluster)
 {
 	struct delivery_targets *targets = pass->manager->targets;
 	struct map *wanted = &pass->state->wanted_clusters;
@@ -39,7 +39,7 @@ static bool is_claimed(struct span claims, struct cluster_ref cluster)
 	return false;
 }
 
-void manager_want_all(struct manager_pass *pass)
+void manager_want_all(const struct manager_pass *pass)
 {
 	const struct environment_facts *facts = environment_facts(pass->input.environment);
 	struct span rest = facts->cluster_refs, claims = facts->claims_on;
@@ -51,7 +51,7 @@ void manager_want_all(struct manager_pass *pass)
 		manager_want(pass, cluster);
 }
 
-void manager_release_others(struct manager_pass *pass)
+void manager_release_others(const struct manager_pass *pass)
 {
 	const struct environment_facts *facts = environment_facts(pass->input.environment);
 

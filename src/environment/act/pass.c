@@ -24,7 +24,7 @@ void manager_leave(struct manager *manager, struct cluster_ref cluster)
 		outcall_slots_leave(&manager->remote_slots);
 }
 
-int manager_outcall(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
+int manager_outcall(const struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	struct outcall *ret_call, struct err *err)
 {
 	struct aws_target *target;
@@ -43,8 +43,8 @@ int manager_outcall(struct manager_pass *pass, struct cluster_ref cluster, struc
 	return 0;
 }
 
-static int find_outcall(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
-	struct outcall *ret_call, struct err *err)
+static int find_outcall(const struct manager_pass *pass, struct cluster_ref cluster,
+	struct span role, struct outcall *ret_call, struct err *err)
 {
 	return manager_outcall(pass, cluster, role, ret_call, err) == 0
 		       ? 0
@@ -52,7 +52,7 @@ static int find_outcall(struct manager_pass *pass, struct cluster_ref cluster, s
 				 SPAN_ARGS(cluster.text));
 }
 
-int manager_send(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
+int manager_send(const struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	const char *operation, const struct json *request, struct outcall_result *ret_result,
 	struct err *err)
 {
@@ -62,7 +62,7 @@ int manager_send(struct manager_pass *pass, struct cluster_ref cluster, struct s
 	return code < 0 ? code : outcall_send(&call, operation, request, ret_result, err);
 }
 
-int manager_read(struct manager_pass *pass, struct cluster_ref cluster, const char *operation,
+int manager_read(const struct manager_pass *pass, struct cluster_ref cluster, const char *operation,
 	const struct json *request, struct json **ret_answer, struct aws_call_failure *failure,
 	struct err *err)
 {

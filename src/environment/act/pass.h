@@ -78,15 +78,15 @@ bool manager_enter(struct manager *manager, struct cluster_ref cluster);
 void manager_leave(struct manager *manager, struct cluster_ref cluster);
 /* An outgoing call to the ECS of a cluster under our claim, in the name of a role ("": none). Negative: there is no such
  * target now, err has the reason. */
-int manager_outcall(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
+int manager_outcall(const struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	struct outcall *ret_call, struct err *err);
 /* The same, and sent at once: for calls that need no intent. -EAGAIN: there is no such target now; others as
  * outcall_send(). */
-int manager_send(struct manager_pass *pass, struct cluster_ref cluster, struct span role,
+int manager_send(const struct manager_pass *pass, struct cluster_ref cluster, struct span role,
 	const char *operation, const struct json *request, struct outcall_result *ret_result,
 	struct err *err);
 /* An operation that only reads. -EAGAIN: there is no such target now; others as outcall_read(). */
-int manager_read(struct manager_pass *pass, struct cluster_ref cluster, const char *operation,
+int manager_read(const struct manager_pass *pass, struct cluster_ref cluster, const char *operation,
 	const struct json *request, struct json **ret_answer, struct aws_call_failure *failure,
 	struct err *err);
 /* Whether a pass ends with this code of a call: the server stops, or another one has the claim. */
@@ -114,11 +114,11 @@ const struct json *manager_version_document(const struct manager_pass *pass,
 /* ---- clusters.c ---- */
 
 /* An environment wants each cluster once, from its first pass until it has nothing to do there. */
-void manager_want(struct manager_pass *pass, struct cluster_ref cluster);
+void manager_want(const struct manager_pass *pass, struct cluster_ref cluster);
 /* Where it has, may have or would have tasks. */
-void manager_want_all(struct manager_pass *pass);
+void manager_want_all(const struct manager_pass *pass);
 /* Releases what is not among those. */
-void manager_release_others(struct manager_pass *pass);
+void manager_release_others(const struct manager_pass *pass);
 void manager_release_all(struct manager *manager, struct environment_state *state);
 
 #endif

@@ -234,7 +234,7 @@ static const struct json *find_primary(const struct json *description)
 	return NULL;
 }
 
-/* The text of the last event, if it is of this rollout. */
+/* The reason in the last event, if it is of this rollout. ECS has these reasons only as text. */
 static const char *find_blocker(const struct json *description, int64_t since_ms)
 {
 	static const struct {
