@@ -9,9 +9,7 @@
 
 #include <cmocka.h>
 
-#include "aws/call_target.h"
-#include "aws/targets.h"
-#include "environment/test_manager.h"
+#include "environment/test_target.h"
 
 #define INSTANCES 4
 #define DEATHS 60
@@ -26,54 +24,27 @@ struct bench {
 	int64_t started_us;         /* when StartTask was called last */
 };
 
-struct slow_target {
-	struct aws_target target;
-	struct aws_target *inner;
-	struct bench *bench;
-};
-
 static int slow_send(struct aws_target *target, const struct aws_call *call,
 	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
 {
-	struct slow_target *slow = CONTAINER_OF(target, struct slow_target, target);
-	struct runner *runner = slow->bench->near->runner;
+	struct test_target *slow = test_target_of(target);
+	struct bench *bench = slow->context;
+	struct runner *runner = bench->near->runner;
 
 	if (strcmp(call->operation, "StartTask") == 0)
-		slow->bench->started_us = runner_now_us(runner);
+		bench->started_us = runner_now_us(runner);
 	runner_sleep_until(runner, runner_deadline_us(runner, CALL_US));
 	return slow->inner->send(slow->inner, call, ret_answer, failure, err);
-}
-
-static void slow_close(struct aws_target *target)
-{
-	struct slow_target *slow = CONTAINER_OF(target, struct slow_target, target);
-
-	aws_target_free(slow->inner);
 }
 
 static struct aws_target *make_target(void *context)
 {
 	struct bench *bench = context;
-	struct arena *arena = arena_new(0);
-	struct slow_target *slow = arena_allocate(arena, sizeof(*slow));
 
-	*slow = (struct slow_target){.target = {.runner = bench->near->runner,
-					     .arena = arena,
-					     .send = slow_send,
-					     .close = slow_close},
-		.inner = aws_target_local(bench->remote->dispatcher, bench->near->runner,
-			&bench->remote->caller),
-		.bench = bench};
-	return &slow->target;
+	return test_target_new(bench->near->runner, bench->remote, slow_send, bench);
 }
 
-static const char *const accounts[] = {"123456789012"};
-static const struct aws_target_settings settings = {.name = "far",
-	.region = "eu-west-1",
-	.account = "123456789012",
-	.accounts = accounts,
-	.account_count = 1,
-	.poll_ms = POLL_MS};
+static const struct aws_target_settings settings = TEST_FAR(POLL_MS);
 
 /* All tasks that are to run do. */
 static void let_run(struct bench *bench)
@@ -102,9 +73,7 @@ static void set_up(struct bench *bench, bool remote_workers)
 	bench->remote = bench->near->server;
 	if (remote_workers) {
 		bench->remote = test_server_new_on(runner_clock(bench->near->runner));
-		test_manager_stop(bench->near);
-		bench->near->targets = aws_targets_created(&settings, 1, make_target, bench);
-		test_manager_start(bench->near);
+		test_target_use(bench->near, &settings, make_target, bench);
 	}
 	test_call(bench->remote, "CreateCluster", "{'clusterName':'default'}");
 	for (int i = 0; i < INSTANCES; i++)

@@ -11,12 +11,10 @@
 
 #include <cmocka.h>
 
-#include "aws/call_target.h"
-#include "aws/targets.h"
 #include "ecs/record/service_kind.h"
 #include "environment/decide/instance_action.h"
 #include "environment/model/runs.h"
-#include "environment/test_manager.h"
+#include "environment/test_target.h"
 
 #define MINUTE_MS INT64_C(60000)
 #define SEEDS 20
@@ -50,12 +48,6 @@ struct bench {
 	unsigned changes;      /* of whatever changes something */
 };
 
-struct remote_target {
-	struct aws_target target;
-	struct aws_target *inner;
-	struct bench *bench;
-};
-
 static enum fault next_fault(struct bench *bench, const struct aws_call *call)
 {
 	if (bench->times == 0 ||
@@ -81,18 +73,19 @@ static int wait_in_vain(struct bench *bench, struct err *err)
 
 /* A call that is on its way. */
 struct late {
-	struct remote_target *remote;
+	struct test_target *remote;
 	char *operation, *request;
 };
 
 static void arrive(void *context)
 {
 	struct late *late = context;
-	struct runner *runner = late->remote->bench->near->runner;
+	struct bench *bench = late->remote->context;
+	struct runner *runner = bench->near->runner;
 	_arena_ struct arena *arena = arena_new(0);
 	struct json *request, *answer;
 
-	runner_sleep_until(runner, runner_deadline_us(runner, late->remote->bench->late_us));
+	runner_sleep_until(runner, runner_deadline_us(runner, bench->late_us));
 	assert_int_equal(json_parse(span_of(late->request), arena, &request, NULL), 0);
 	assert_int_equal(aws_call(late->remote->inner, "ecs", late->operation, request, arena,
 				 &answer, NULL, NULL),
@@ -102,34 +95,36 @@ static void arrive(void *context)
 	free(late);
 }
 
-static int send_late(struct remote_target *remote, const struct aws_call *call, struct err *err)
+static int send_late(struct test_target *remote, const struct aws_call *call, struct err *err)
 {
+	struct bench *bench = remote->context;
 	struct span text = json_to_text(call->request, call->arena);
 	struct late *late = memory_allocate(sizeof(*late));
 
 	*late = (struct late){.remote = remote,
 		.operation = memory_copy_string(call->operation),
 		.request = memory_copy_string_n(text.data, text.length)};
-	assert_int_equal(runner_spawn(remote->bench->near->runner, "late", arrive, late, NULL), 0);
-	return wait_in_vain(remote->bench, err);
+	assert_int_equal(runner_spawn(bench->near->runner, "late", arrive, late, NULL), 0);
+	return wait_in_vain(bench, err);
 }
 
 static int remote_send(struct aws_target *target, const struct aws_call *call,
 	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
 {
-	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
-	enum fault fault = next_fault(remote->bench, call);
+	struct test_target *remote = test_target_of(target);
+	struct bench *bench = remote->context;
+	enum fault fault = next_fault(bench, call);
 	int code = 0;
 
-	remote->bench->runs += strcmp(call->operation, "RunTask") == 0;
-	remote->bench->creates += strcmp(call->operation, "CreateService") == 0;
-	remote->bench->changes += strncmp(call->operation, "List", 4) != 0 &&
-				  strncmp(call->operation, "Describe", 8) != 0;
+	bench->runs += strcmp(call->operation, "RunTask") == 0;
+	bench->creates += strcmp(call->operation, "CreateService") == 0;
+	bench->changes += strncmp(call->operation, "List", 4) != 0 &&
+			  strncmp(call->operation, "Describe", 8) != 0;
 	if (fault == NO_FAULT || fault == FAULT_SILENT || fault == FAULT_GATEWAY)
 		code = remote->inner->send(remote->inner, call, ret_answer, failure, err);
 	switch (fault) {
 	case FAULT_LOST:
-	case FAULT_SILENT: return wait_in_vain(remote->bench, err);
+	case FAULT_SILENT: return wait_in_vain(bench, err);
 	case FAULT_GATEWAY:
 	case FAULT_ERROR:
 		return aws_call_fail(call, 504, SPAN("ServerException"), SPAN("went wrong"),
@@ -146,36 +141,14 @@ static int remote_send(struct aws_target *target, const struct aws_call *call,
 	}
 }
 
-static void remote_close(struct aws_target *target)
-{
-	struct remote_target *remote = CONTAINER_OF(target, struct remote_target, target);
-
-	aws_target_free(remote->inner);
-}
-
 static struct aws_target *make_target(void *context)
 {
 	struct bench *bench = context;
-	struct arena *arena = arena_new(0);
-	struct remote_target *remote = arena_allocate(arena, sizeof(*remote));
 
-	*remote = (struct remote_target){.target = {.runner = bench->near->runner,
-						 .arena = arena,
-						 .send = remote_send,
-						 .close = remote_close},
-		.inner = aws_target_local(bench->remote->dispatcher, bench->near->runner,
-			&bench->remote->caller),
-		.bench = bench};
-	return &remote->target;
+	return test_target_new(bench->near->runner, bench->remote, remote_send, bench);
 }
 
-static const char *const accounts[] = {"123456789012"};
-static const struct aws_target_settings settings = {.name = "far",
-	.region = "eu-west-1",
-	.account = "123456789012",
-	.accounts = accounts,
-	.account_count = 1,
-	.poll_ms = 5000};
+static const struct aws_target_settings settings = TEST_FAR(5000);
 
 static struct bench *bench_new(uint64_t seed)
 {
@@ -184,9 +157,7 @@ static struct bench *bench_new(uint64_t seed)
 
 	bench->near = test_manager_new(seed);
 	bench->remote = test_server_new_on(runner_clock(bench->near->runner));
-	test_manager_stop(bench->near);
-	bench->near->targets = aws_targets_created(&settings, 1, make_target, bench);
-	test_manager_start(bench->near);
+	test_target_use(bench->near, &settings, make_target, bench);
 	test_call(bench->remote, "CreateCluster", "{'clusterName':'default'}");
 	test_instance(bench->remote, "default", 8192, 8192, "", id);
 	test_call(bench->remote, "RegisterTaskDefinition",

@@ -5,9 +5,7 @@
 #ifndef ENVIRONMENT_TEST_REMOTE_H
 #define ENVIRONMENT_TEST_REMOTE_H
 
-#include "aws/call_target.h"
-#include "aws/targets.h"
-#include "environment/test_manager.h"
+#include "environment/test_target.h"
 
 #define TEST_REMOTE_POLL_MS 5000
 #define TEST_REMOTE_ENVIRONMENT SPAN("123456789012/log")
@@ -20,17 +18,11 @@ struct test_remote {
 	uint64_t calls, starts, stops;
 };
 
-struct test_remote_target {
-	struct aws_target target;
-	struct aws_target *inner;
-	struct test_remote *bench;
-};
-
 static inline int test_remote_send(struct aws_target *target, const struct aws_call *call,
 	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
 {
-	struct test_remote_target *remote = CONTAINER_OF(target, struct test_remote_target, target);
-	struct test_remote *bench = remote->bench;
+	struct test_target *remote = test_target_of(target);
+	struct test_remote *bench = remote->context;
 	int code;
 
 	bench->calls++;
@@ -44,45 +36,23 @@ static inline int test_remote_send(struct aws_target *target, const struct aws_c
 	return code;
 }
 
-static inline void test_remote_close(struct aws_target *target)
-{
-	aws_target_free(CONTAINER_OF(target, struct test_remote_target, target)->inner);
-}
-
 static inline struct aws_target *test_remote_make(void *context)
 {
 	struct test_remote *bench = context;
-	struct arena *arena = arena_new(0);
-	struct test_remote_target *remote = arena_allocate(arena, sizeof(*remote));
 
-	*remote = (struct test_remote_target){.target = {.runner = bench->near->runner,
-						      .arena = arena,
-						      .send = test_remote_send,
-						      .close = test_remote_close},
-		.inner = aws_target_local(bench->remote->dispatcher, bench->near->runner,
-			&bench->remote->caller),
-		.bench = bench};
-	return &remote->target;
+	return test_target_new(bench->near->runner, bench->remote, test_remote_send, bench);
 }
 
 /* With so many instances, and log:1 to log:3. */
 static inline struct test_remote *test_remote_new(uint64_t seed, int instances)
 {
-	static const char *const accounts[] = {"123456789012"};
-	static const struct aws_target_settings settings = {.name = "far",
-		.region = "eu-west-1",
-		.account = "123456789012",
-		.accounts = accounts,
-		.account_count = 1,
-		.poll_ms = TEST_REMOTE_POLL_MS};
+	static const struct aws_target_settings settings = TEST_FAR(TEST_REMOTE_POLL_MS);
 	struct test_remote *bench = memory_allocate(sizeof(*bench));
 	char id[TEST_ID_SIZE];
 
 	bench->near = test_manager_new(seed);
 	bench->remote = test_server_new_on(runner_clock(bench->near->runner));
-	test_manager_stop(bench->near);
-	bench->near->targets = aws_targets_created(&settings, 1, test_remote_make, bench);
-	test_manager_start(bench->near);
+	test_target_use(bench->near, &settings, test_remote_make, bench);
 	test_call(bench->remote, "CreateCluster", "{'clusterName':'default'}");
 	for (int i = 0; i < instances; i++)
 		test_instance(bench->remote, "default", 4096, 4096, "", id);
