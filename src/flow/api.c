@@ -130,7 +130,7 @@ static struct json *stream_node(const void *context, const struct store_object *
 	return document;
 }
 
-static int open_stream(struct aws_request *request, struct store_stream_config *config,
+static int open_stream(struct aws_request *request, struct store_stream_config config,
 	struct delivery_stream **ret_stream)
 {
 	const struct flow_stream_context *context = request->context;
@@ -138,12 +138,12 @@ static int open_stream(struct aws_request *request, struct store_stream_config *
 	uint64_t position;
 	int code;
 
-	config->store = context->store;
-	config->arena = arena_new(0);
-	config->prefix = arena_copy_span(config->arena, config->prefix);
+	config.store = context->store;
+	config.arena = arena_new(0);
+	config.prefix = arena_copy_span(config.arena, config.prefix);
 	if (delivery_stream_resumes(request, &position))
-		config->position = &position;
-	code = store_stream_open(config, ret_stream, &err);
+		config.position = &position;
+	code = store_stream_open(&config, ret_stream, &err);
 	return code < 0 ? delivery_stream_fail(request, code, &err) : 0;
 }
 
@@ -158,7 +158,7 @@ static int open_flows(struct aws_request *request, struct delivery_stream_wake w
 		.document = stream_flow,
 		.wake = wake};
 
-	return open_stream(request, &config, ret_stream);
+	return open_stream(request, config, ret_stream);
 }
 
 /* Nodes that have changed since their flow was created. */
@@ -174,7 +174,7 @@ static int open_nodes(struct aws_request *request, struct delivery_stream_wake w
 		.document = stream_node,
 		.wake = wake};
 
-	return open_stream(request, &config, ret_stream);
+	return open_stream(request, config, ret_stream);
 }
 
 const struct delivery_stream_operation flow_streams[] = {

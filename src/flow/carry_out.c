@@ -115,15 +115,8 @@ static void update_node(struct flow_pass *pass, uint32_t node)
 {
 	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
 	struct flow_node_facts *facts = &pass->nodes[node].facts;
-	bool was_pending = facts->state == FLOW_NODE_PENDING;
 
 	flow_node_facts_set_record(facts, record, pass->arena);
-	if (record->state == FLOW_NODE_PENDING && !was_pending) {
-		/* A retry. */
-		facts->started_ms = 0;
-		facts->undo = SPAN("");
-		flow_pass_set_detail(pass, node, SPAN(""));
-	}
 	write_names(pass, node);
 	if (record->phase != FLOW_PHASE_PLANNING && record->state != FLOW_NODE_WAITING_APPROVAL)
 		facts->plan_deployment = SPAN("");

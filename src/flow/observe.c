@@ -57,6 +57,20 @@ static int observe_head(struct flow_pass *pass, bool has_older, struct err *err)
 	return flow_pass_apply(pass, FLOW_EVENT_HEAD_SUCCEEDED, 0, err);
 }
 
+/* A retry forgets how its nodes ended before. */
+static void reset_nodes(struct flow_pass *pass)
+{
+	for (uint32_t i = 0; i < pass->definition.graph->node_count; i++) {
+		struct flow_node_facts *facts = &pass->nodes[i].facts;
+
+		if (flow_node_state_is_terminal(flow_engine_node(pass->engine, i)->state))
+			continue;
+		facts->started_ms = 0;
+		facts->undo = SPAN("");
+		flow_pass_set_detail(pass, i, SPAN(""));
+	}
+}
+
 static int take_order(struct flow_pass *pass, struct err *err)
 {
 	const struct store_object *object = store_get(pass->view, &flow_order_kind, pass->key);
@@ -76,7 +90,8 @@ static int take_order(struct flow_pass *pass, struct err *err)
 	case FLOW_ORDER_COUNT: return 0;
 	}
 	/* The flow may have changed since the order was accepted; then the engine refuses it. */
-	(void)flow_pass_apply_event(pass, &event, err);
+	if (flow_pass_apply_event(pass, &event, err) >= 0 && event.type == FLOW_EVENT_RETRY)
+		reset_nodes(pass);
 	return 0;
 }
 

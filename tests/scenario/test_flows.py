@@ -205,6 +205,7 @@ def test_a_failure_and_its_retry(flow, tmp_path):
     wait_until(lambda: flow.get()["state"] == "SUCCESS", "the retry succeeds")
     nodes = flow.nodes(flow.get())
     assert {node["commit"] for node in nodes.values()} == {"abc123"}
+    assert "detail" not in nodes["a"] and nodes["a"]["run"] == 2, nodes["a"]
     assert len(flow.deployments("c")) == 1 and len(flow.deployments("b")) == 1
     assert [item["state"] for item in flow.deployments("a")] == ["FAILURE", "SUCCESS"]
     assert {item["commit"] for item in flow.deployments("a")} == {"abc123"}
