@@ -178,7 +178,7 @@ static int begin(struct deployment_pass *pass, struct err *err)
 	int r;
 
 	origin = origin_find(pass->view, pass->key, pass->arena, &repository);
-	if (!origin || !repository)
+	if (!origin || !repository || !pass->config->repositories)
 		return steps_refuse(pass, SPAN("the application has no repository any more"), err);
 	r = jobs_begin(pass->jobs, job_key(pass), &fetch_kind,
 		make_fetch(pass, origin_facts(origin), repository_facts(repository)), err);

@@ -312,6 +312,28 @@ def test_plans_and_syncs_of_commits(apps, repository, name):
     assert unknown.returncode == 3 and 'no tag or branch "nosuch"' in unknown.stderr
 
 
+def test_plans_push_nothing_out_of_the_history(apps, slipway, repository, name):
+    repository.application("web", name)
+    commits = [repository.push("First")]
+    apps.add(name, "--repo", repository.url, "--path", "web")
+    apps.wait(name, commits[0])
+    repository.put("web/x", "x")
+    commits.append(repository.push("Second"))
+    apps.wait(name, commits[1])
+    for _ in range(60):  # more than are kept
+        wait_until(lambda: ask(slipway, "POST", f"/v1/applications/{name}/deployments",
+                               json.dumps({"planOnly": True})).status == 201, "a plan is ordered")
+
+    def ended():
+        shown = apps.deployments(name)
+        return all(item["state"] == "SUCCESS" for item in shown) and shown
+
+    shown = wait_until(ended, "all plans have been made")
+    assert [item["commit"] for item in shown if item["trigger"] == "COMMIT"] == commits
+    assert {item["commit"] for item in shown if item["trigger"] == "PLAN"} == {commits[1]}
+    assert apps.show(name)["latest"]["number"] == 2
+
+
 def test_a_branch_that_was_rewritten(apps, repository, name):
     """The commits that were deployed stay."""
     repository.application("web", name)
