@@ -375,6 +375,10 @@ static int check_application(struct field_reader *reader, const struct spec *spe
 				SPAN_ARGS(application->kind));
 		return 0;
 	}
+	if (application->input.keep_old_primary)
+		fields_warn(reader, spec->input->line,
+			"spec.input.keepOldPrimary has no effect yet: old tasks are stopped when "
+			"the new ones have replaced them");
 	if (!(application->input.access & ACCESS_ELB) &&
 		application->input.primary_group.arn.length +
 				application->input.canary_group.arn.length >

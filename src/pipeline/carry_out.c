@@ -332,6 +332,23 @@ static int64_t wanted_count(const struct deployment_pass *pass)
 	return json_get_integer(pass->source.before, "desiredCount", 0);
 }
 
+/* The number of tasks that the file wants, or that there were before; but what others have changed meanwhile stays. */
+static void set_changed_count(const struct carrying *carrying, enum set_role role,
+	struct json *request)
+{
+	const struct deployment_pass *pass = carrying->pass;
+	int64_t wanted = pass->bundle.service.desired_count,
+		before = json_get_integer(pass->source.before, "desiredCount", 0),
+		now = carrying->observed->snapshot.desired;
+
+	if (wanted == DESIRED_COUNT_UNCHANGED || wanted == before)
+		return;
+	if (role != SET_OLD && now == before)
+		json_set_integer(pass->arena, request, "desiredCount", wanted);
+	if (role == SET_OLD && now == wanted)
+		json_set_integer(pass->arena, request, "desiredCount", before);
+}
+
 /* The service runs the task definition of that role. */
 static int change_service(struct carrying *carrying, enum set_role role, enum carried *ret_carried)
 {
@@ -356,9 +373,7 @@ static int change_service(struct carrying *carrying, enum set_role role, enum ca
 	for (size_t i = 0; i < LENGTH(updated); i++)
 		json_set(pass->arena, request, updated[i],
 			json_get(role == SET_OLD ? before : source, updated[i]));
-	if (role != SET_OLD && pass->bundle.service.desired_count != DESIRED_COUNT_UNCHANGED)
-		json_set_integer(pass->arena, request, "desiredCount",
-			pass->bundle.service.desired_count);
+	set_changed_count(carrying, role, request);
 	return send(carrying, &call, ret_carried);
 }
 

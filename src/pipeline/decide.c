@@ -326,12 +326,26 @@ static bool is_routed(struct deciding *deciding, enum set_role primary, int64_t 
 	return true;
 }
 
+/* Of a second service that is still there: ECS creates no other one of its name before it is INACTIVE. */
+static bool is_name_taken(const struct deciding *deciding, enum set_role role)
+{
+	bool is_taken = false;
+
+	for (size_t i = 0; i < deciding->snapshot->set_count; i++)
+		is_taken |= deciding->snapshot->sets[i].role == role &&
+			    deciding->snapshot->sets[i].is_deleting;
+	return is_taken && !variants[deciding->delivery->variant].has_two_primaries;
+}
+
 /* Goal: the set runs at that scale, and all of its tasks are healthy. */
 static bool is_running(struct deciding *deciding, enum set_role role, int64_t scale)
 {
 	const struct snapshot_set *set = find_set(deciding, role);
 	int64_t failed_max;
 
+	if (!set && is_name_taken(deciding, role))
+		return wait_until(deciding, 0, "the %s of an earlier deployment is stopping",
+			role_names[role]);
 	if (!set)
 		return call(deciding, CALL_CREATE_SET, role, SPAN(""), scale);
 	if (set->scale != scale)

@@ -758,7 +758,7 @@ static void read_end(struct pipeline_checker *checker, struct end_state *end)
 	end->strays -= 1 + (checker->sim->plan.course.has_names ? end->registered : 0);
 }
 
-void pipeline_checker_check_end(struct pipeline_checker *checker, bool has_rolled_back)
+void pipeline_checker_check_end(struct pipeline_checker *checker, int64_t revision)
 {
 	struct pipeline_sim *sim = checker->sim;
 	struct end_state end;
@@ -770,7 +770,7 @@ void pipeline_checker_check_end(struct pipeline_checker *checker, bool has_rolle
 			end.primaries, end.others);
 	if (end.has_canary_service)
 		pipeline_sim_broken(sim, "I3: the canary's service is left");
-	if (end.revision != (has_rolled_back ? 1 : 2))
+	if (end.revision != revision)
 		pipeline_sim_broken(sim, "I3: the primary runs revision %lld",
 			(long long)end.revision);
 	if (end.desired != sim->plan.desired || end.primary_tasks != end.desired ||

@@ -329,6 +329,44 @@ static void test_cancel(void **state) /* scenario 39, both variants */
 	}
 }
 
+static void test_scaled_by_others(void *
+		*state) /* a desired count that others change is respected, both variants */
+{
+	(void)state;
+	for (unsigned number = 0; number < 4; number++) {
+		struct pipeline_scenario scenario = CANARY(number & 1, true);
+		struct pipeline_scenario_result result;
+
+		scenario.course.fails_at = number & 2 ? 3 : 0;
+		scenario.scales_after_ms = 12000;
+		scenario.scaled = 4;
+		result = play(scenario, number & 2 ? "FAILURE" : "SUCCESS");
+		assert_ends(result.moments, number & 2 ? "t4" : "p4");
+		pipeline_scenario_result_free(&result);
+	}
+}
+
+static void test_leftover_canary(void *
+		*state) /* of a deployment that was cancelled without rollback, both variants */
+{
+	(void)state;
+	for (unsigned number = 0; number < 4; number++) {
+		struct pipeline_scenario scenario = CANARY(number & 1, number & 2);
+		struct pipeline_scenario_result result;
+
+		scenario.stages = "{'name':'ECS_CANARY_ROLLOUT','with':{'scale':50}},"
+				  "{'name':'ECS_TRAFFIC_ROUTING','with':{'canary':33}},"
+				  "{'name':'WAIT','with':{'duration':'1h'}}";
+		scenario.cancels_after_ms = 120000;
+		scenario.deploys_again = true;
+		result = play(scenario, "SUCCESS");
+		assert_int_equal(count(result.calls,
+					 number & 1 ? "DeleteService c" : "DeleteTaskSet c"),
+			2);
+		pipeline_scenario_result_free(&result);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -347,6 +385,8 @@ int main(void)
 		cmocka_unit_test(test_first_deployment_fails),
 		cmocka_unit_test(test_rollback_fails),
 		cmocka_unit_test(test_cancel),
+		cmocka_unit_test(test_scaled_by_others),
+		cmocka_unit_test(test_leftover_canary),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

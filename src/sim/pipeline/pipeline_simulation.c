@@ -5,9 +5,11 @@
 
 #include "base/memory.h"
 #include "control/runner_simulated.h"
+#include "ecs/ecs.h"
 #include "sim/pipeline/pipeline_sim.h"
 
-#define STEP_US (SIM_SECOND_US / 2)
+#define STEP_MS 500
+#define STEP_US (STEP_MS * INT64_C(1000))
 #define WITHIN_US (3600 * SIM_SECOND_US)
 #define QUIET_US (40 * SIM_SECOND_US)
 #define TASK_DIES_EVERY_US (40 * SIM_SECOND_US)
@@ -151,7 +153,8 @@ static int deploy_next(struct pipeline_sim *sim, bool cancels, struct err *err)
 	count_end(sim, state);
 	r = be_quiet(sim, err);
 	if (r >= 0)
-		pipeline_checker_check_end(sim->checker, state != PIPELINE_DEPLOYMENT_SUCCESS);
+		pipeline_checker_check_end(sim->checker,
+			state == PIPELINE_DEPLOYMENT_SUCCESS ? 2 : 1);
 	return r;
 }
 
@@ -257,6 +260,44 @@ int pipeline_simulation_run(uint64_t seed, const struct pipeline_simulation *sim
 
 /* ---- scenarios ---- */
 
+static int scale(struct pipeline_sim *sim, const struct pipeline_scenario *scenario,
+	struct err *err)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	int r = 0;
+
+	if (scenario->scales_after_ms == 0)
+		return 0;
+	for (unsigned at_ms = 0; r >= 0 && at_ms < scenario->scales_after_ms; at_ms += STEP_MS)
+		r = pass_time(sim, STEP_US, err);
+	sim->plan.desired = scenario->scaled;
+	pipeline_sim_request(sim, &ecs_service, arena, "UpdateService",
+		"{'service':'" SIM_APPLICATION "','desiredCount':%lld}",
+		(long long)scenario->scaled);
+	return r;
+}
+
+static int deploy_again(struct pipeline_sim *sim, enum pipeline_deployment_state *state,
+	struct pipeline_scenario_result *result, struct err *err)
+{
+	int r;
+
+	sim->plan.stages = NULL;
+	sim->plan.is_broken = false;
+	pipeline_checker_begin(sim->checker, PIPELINE_INTERRUPTED);
+	r = pipeline_sim_deploy(sim, 3, err);
+	if (r >= 0)
+		r = wait_for_end(sim, state, err);
+	if (r >= 0)
+		r = be_quiet(sim, err);
+	if (r < 0)
+		return r;
+	snprintf(result->state, sizeof(result->state), "%s",
+		pipeline_deployment_state_name(*state));
+	pipeline_checker_check_end(sim->checker, 3);
+	return 0;
+}
+
 static int play(struct pipeline_sim *sim, const struct pipeline_scenario *scenario,
 	struct pipeline_scenario_result *result, struct err *err)
 {
@@ -270,7 +311,9 @@ static int play(struct pipeline_sim *sim, const struct pipeline_scenario *scenar
 							     : floor_of(&sim->plan));
 	pipeline_checker_note(sim->checker);
 	r = pipeline_sim_deploy(sim, 2, err);
-	for (unsigned at_ms = 0; r >= 0 && at_ms < scenario->cancels_after_ms; at_ms += 500)
+	if (r >= 0)
+		r = scale(sim, scenario, err);
+	for (unsigned at_ms = 0; r >= 0 && at_ms < scenario->cancels_after_ms; at_ms += STEP_MS)
 		r = pass_time(sim, STEP_US, err);
 	if (r >= 0 && scenario->cancels_after_ms > 0)
 		r = pipeline_sim_cancel(sim, scenario->rolls_back, err);
@@ -283,12 +326,15 @@ static int play(struct pipeline_sim *sim, const struct pipeline_scenario *scenar
 		r = wait_for_end(sim, &state, err);
 	if (r >= 0)
 		r = be_quiet(sim, err);
+	if (r >= 0 && scenario->deploys_again)
+		return deploy_again(sim, &state, result, err);
 	if (r < 0)
 		return r;
 	snprintf(result->state, sizeof(result->state), "%s", pipeline_deployment_state_name(state));
 	if (has_previous && (scenario->cancels_after_ms == 0 || scenario->rolls_back) &&
 		(!scenario->refused || scenario->retries_rollback))
-		pipeline_checker_check_end(sim->checker, state != PIPELINE_DEPLOYMENT_SUCCESS);
+		pipeline_checker_check_end(sim->checker,
+			state == PIPELINE_DEPLOYMENT_SUCCESS ? 2 : 1);
 	return 0;
 }
 

@@ -69,6 +69,10 @@ struct pipeline_scenario {
 	bool retries_rollback;
 	unsigned cancels_after_ms; /* 0: never */
 	bool rolls_back;           /* when it is cancelled */
+	bool deploys_again;        /* after that, with the usual stages */
+	/* The desired count is changed by another client after so long; 0: it is not. */
+	unsigned scales_after_ms;
+	int64_t scaled;
 };
 
 struct pipeline_scenario_result {
