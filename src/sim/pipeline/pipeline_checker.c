@@ -8,42 +8,15 @@
 #include "cloudmap/cloudmap.h"
 #include "ecs/record/service_kind.h"
 #include "elb/elb.h"
-#include "sim/pipeline/pipeline_sim.h"
+#include "sim/pipeline/pipeline_actual.h"
 
-#define SCOPE SIMULATION_ACCOUNT "/" SIMULATION_REGION
 #define SERVICE SIMULATION_CLUSTER "/" SIM_APPLICATION
 #define CANARY "-canary"
 #define FOREIGN "foreign"
-#define TASKS_MAX 128
-#define RULES_MAX 4
 #define CHANGES_AT_ONCE 64
 #define ARN_MAX 128
 #define SICK_SEEN_US SIM_SECOND_US
 #define TTL_MS (SIM_TTL_SECONDS * INT64_C(1000))
-
-/* A task of the application. Texts live as long as the view. */
-struct live_task {
-	struct span key, id, service, set;
-	int64_t revision;
-	bool is_healthy;    /* RUNNING, and healthy in every check */
-	bool is_registered; /* its instance is in Cloud Map and healthy */
-	bool has_instance;
-	bool in_blue, in_green, is_target_healthy;
-};
-
-struct rule_state {
-	bool is_pair;
-	int64_t blue, green; /* weights */
-};
-
-struct world_state {
-	struct live_task tasks[TASKS_MAX];
-	size_t task_count;
-	struct rule_state rules[RULES_MAX];
-	size_t rule_count;
-	int64_t serving;                     /* healthy tasks that the name leads to */
-	int64_t blue_healthy, green_healthy; /* targets */
-};
 
 /* When the instance of a task was removed. */
 struct seen_instance {
@@ -92,12 +65,7 @@ void pipeline_checker_free(struct pipeline_checker *checker)
 	free(checker);
 }
 
-/* ---- reading the remote ECS ---- */
-
-static bool is_ours(struct span service)
-{
-	return span_is(service, SIM_APPLICATION) || span_is(service, SIM_APPLICATION CANARY);
-}
+/* ---- with every commit ---- */
 
 static struct seen_instance *see(struct pipeline_checker *checker, struct span id)
 {
@@ -110,133 +78,6 @@ static struct seen_instance *see(struct pipeline_checker *checker, struct span i
 	return seen;
 }
 
-static const struct store_object *find_instance(const struct pipeline_checker *checker,
-	const struct store_view *view, struct span id)
-{
-	char key[STORE_KEY_MAX];
-
-	snprintf(key, sizeof(key), SCOPE "/%s/%.*s", checker->sim->registry_id, SPAN_ARGS(id));
-	return store_get(view, &cloudmap_instance_kind, span_of(key));
-}
-
-static bool is_instance_healthy(const struct pipeline_checker *checker,
-	const struct store_view *view, const struct store_object *instance)
-{
-	char key[STORE_KEY_MAX];
-	const struct store_object *service;
-
-	snprintf(key, sizeof(key), SCOPE "/%s", checker->sim->registry_id);
-	service = store_get(view, &cloudmap_service_kind, span_of(key));
-	return cloudmap_instance_is_healthy(cloudmap_service_facts(service),
-		cloudmap_instance_facts(instance), runner_wall_ms(checker->sim->root));
-}
-
-static void read_targets(const struct store_view *view, struct live_task *task)
-{
-	struct store_cursor cursor = {.view = view,
-		.kind = &elb_target_kind,
-		.index = ELB_TARGET_BY_OWNER,
-		.prefix = task->key,
-		.exact = true};
-	const struct store_object *target;
-
-	while ((target = store_next(&cursor))) {
-		const struct elb_target_facts *facts = elb_target_facts(target);
-
-		task->in_blue |= span_is(facts->group, "blue");
-		task->in_green |= span_is(facts->group, "green");
-		task->is_target_healthy |= facts->state == ELB_TARGET_HEALTHY;
-	}
-}
-
-static void read_task(struct pipeline_checker *checker, const struct store_view *view,
-	const struct store_object *object, struct world_state *state)
-{
-	const struct task_facts *facts = task_facts(object);
-	struct live_task *task = &state->tasks[state->task_count];
-	const struct store_object *instance;
-
-	if (!is_ours(facts->service) || facts->last >= TASK_STOPPED ||
-		state->task_count == TASKS_MAX)
-		return;
-	state->task_count++;
-	*task = (struct live_task){.key = object->key,
-		.id = facts->id,
-		.service = facts->service,
-		.set = facts->deployment,
-		.revision = facts->revision,
-		.is_healthy = facts->last == TASK_RUNNING &&
-			      (!facts->checked || facts->health == TASK_HEALTH_HEALTHY)};
-	instance = find_instance(checker, view, facts->id);
-	task->has_instance = instance != NULL;
-	task->is_registered = instance && is_instance_healthy(checker, view, instance);
-	state->serving += task->is_healthy && task->is_registered;
-	read_targets(view, task);
-	state->blue_healthy += task->in_blue && task->is_target_healthy;
-	state->green_healthy += task->in_green && task->is_target_healthy;
-}
-
-static struct rule_state read_actions(const struct pipeline_checker *checker,
-	const struct json *actions)
-{
-	const struct json *groups = json_path(json_item(actions, 0), "ForwardConfig.TargetGroups");
-	struct rule_state rule = {.is_pair = json_array_count(groups) == 2};
-
-	JSON_EACH_ITEM (groups, group) {
-		struct span arn = json_get_text(group, "TargetGroupArn");
-		int64_t weight = json_get_integer(group, "Weight", 1);
-
-		if (span_is(arn, checker->sim->blue_arn))
-			rule.blue = weight;
-		else if (span_is(arn, checker->sim->green_arn))
-			rule.green = weight;
-		else
-			rule.is_pair = false;
-	}
-	return rule;
-}
-
-static void read_rules(struct pipeline_checker *checker, const struct store_view *view,
-	struct world_state *state)
-{
-	static const struct {
-		const struct store_kind *kind;
-		const char *member;
-	} rows[] = {{&elb_listener_kind, "DefaultActions"}, {&elb_rule_kind, "Actions"}};
-
-	for (size_t i = 0; i < LENGTH(rows); i++) {
-		struct store_cursor cursor = {.view = view, .kind = rows[i].kind, .index = -1};
-		const struct store_object *object;
-
-		while ((object = store_next(&cursor)) && state->rule_count < RULES_MAX) {
-			_arena_ struct arena *arena = arena_new(0);
-			struct json *document;
-
-			if (json_parse(object->api, arena, &document, NULL) == 0)
-				state->rules[state->rule_count++] =
-					read_actions(checker, json_get(document, rows[i].member));
-		}
-	}
-}
-
-static void read_world(struct pipeline_checker *checker, const struct store_view *view,
-	struct world_state *state)
-{
-	struct store_cursor tasks = {.view = view,
-		.kind = &task_kind,
-		.index = -1,
-		.prefix = SPAN(SIMULATION_CLUSTER "/")};
-	const struct store_object *object;
-
-	*state = (struct world_state){0};
-	while ((object = store_next(&tasks)))
-		read_task(checker, view, object, state);
-	if (!checker->sim->plan.course.has_names)
-		read_rules(checker, view, state);
-}
-
-/* ---- with every commit ---- */
-
 static void note_instances(struct pipeline_checker *checker, const struct store_view *view)
 {
 	struct store_cursor cursor = {.view = view, .kind = &cloudmap_instance_kind, .index = -1};
@@ -247,7 +88,7 @@ static void note_instances(struct pipeline_checker *checker, const struct store_
 	MAP_EACH (&checker->instances, entry) {
 		struct seen_instance *seen = entry->value;
 
-		if (!seen->exists || find_instance(checker, view, entry->key))
+		if (!seen->exists || actual_find_instance(checker->sim, view, entry->key))
 			continue;
 		seen->exists = false;
 		seen->removed_ms = runner_wall_ms(checker->sim->root);
@@ -353,7 +194,7 @@ static void inspect(void *context)
 	view = store_view_open(checker->sim->remote_store);
 	note_instances(checker, view);
 	if (checker->is_protected || checker->is_noting)
-		read_world(checker, view, &state);
+		actual_read(checker->sim, view, &state);
 	if (checker->is_protected)
 		check_service(checker, &state);
 	if (checker->is_noting)
@@ -481,7 +322,7 @@ static void before_modify(const struct calling *calling, const char *member)
 {
 	const struct json *actions = json_get(calling->request, member);
 	const struct json *config = json_get(json_item(actions, 0), "ForwardConfig");
-	struct rule_state rule = read_actions(calling->checker, actions);
+	struct rule_state rule = actual_read_actions(calling->checker->sim, actions);
 	struct pipeline_sim *sim = calling->checker->sim;
 
 	if ((rule.blue > 0 && is_sick(sim, PIPELINE_BLUE)) ||
@@ -613,10 +454,10 @@ void pipeline_checker_before_call(struct pipeline_checker *checker, const char *
 		return;
 	}
 	check_intent(checker, operation);
-	if (row->service_member && !is_ours(json_get_text(request, row->service_member)))
+	if (row->service_member && !actual_is_ours(json_get_text(request, row->service_member)))
 		pipeline_sim_broken(checker->sim, "I5: %s of a service of another owner",
 			operation);
-	read_world(checker, view, &state);
+	actual_read(checker->sim, view, &state);
 	if (row->before)
 		row->before(&calling);
 }
@@ -641,7 +482,7 @@ static char role_of_call(const struct calling *calling)
 		span_is(json_get_text(request, "serviceName"), SIM_APPLICATION CANARY))
 		return 'c';
 	id = json_get_text(request, "InstanceId");
-	read_world(calling->checker, view, &state);
+	actual_read(calling->checker->sim, view, &state);
 	for (size_t i = 0; id.data && i < state.task_count; i++)
 		if (span_equal(state.tasks[i].id, id))
 			return role_of(checker, &state.tasks[i]);
@@ -676,7 +517,7 @@ enum pipeline_group pipeline_checker_find_unused(struct pipeline_checker *checke
 	struct world_state state = {0};
 	int64_t blue = 0, green = 0;
 
-	read_rules(checker, view, &state);
+	actual_read_rules(checker->sim, view, &state);
 	for (size_t i = 0; i < state.rule_count; i++) {
 		blue += state.rules[i].blue;
 		green += state.rules[i].green;
@@ -741,7 +582,7 @@ static void read_end(struct pipeline_checker *checker, struct end_state *end)
 		count_sets(view, end);
 	end->desired = service ? service_facts(service)->desired : -1;
 	end->has_canary_service = canary && service_facts(canary)->status != SERVICE_INACTIVE;
-	read_world(checker, view, &end->state);
+	actual_read(checker->sim, view, &end->state);
 	for (size_t i = 0; i < end->state.task_count; i++) {
 		const struct live_task *task = &end->state.tasks[i];
 

@@ -4,6 +4,7 @@
  *     pipeline_servers.c     the store, servers that crash, and what users ask for
  *     pipeline_world.c       the remote ECS: its store, controllers, names and target groups
  *     pipeline_remote.c      the calls to it, recorded, and their faults
+ *     pipeline_actual.c      the remote ECS as it is
  *     pipeline_checker.c     the invariants
  */
 #ifndef SIM_PIPELINE_PIPELINE_SIM_H
