@@ -10,6 +10,7 @@
 #define CHART_ARCHIVE_H
 
 #include "base/arena.h"
+#include "base/buffer.h"
 #include "base/err.h"
 #include "base/span.h"
 
@@ -38,6 +39,10 @@ int archive_load(const char *path, struct arena *arena, struct chart_file_list *
 	struct err *err);
 /* bytes: tar within gzip. */
 int archive_read_tgz(struct span bytes, struct arena *arena, struct chart_file_list *ret_files,
+	struct err *err);
+
+/* An archive of these files in a folder (the name of the chart). The same files give the same bytes. */
+int archive_write_tgz(const struct chart_file_list *files, struct span folder, struct buffer *out,
 	struct err *err);
 
 #endif

@@ -229,9 +229,40 @@ static void test_folder(void **state)
 	assert_int_equal(archive_load(folder, arena, &files, &err), -ENOENT);
 }
 
+static void test_write(void **state)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer first = {0}, second = {0};
+	char long_path[200];
+	struct chart_file files[] = {
+		{SPAN("Chart.yaml"), SPAN("name: web\n")},
+		{SPAN("templates/empty.yaml"), SPAN("")},
+		{SPAN_NONE, SPAN("deep")},
+	};
+	struct chart_file_list list = {files, LENGTH(files)}, read;
+
+	(void)state;
+	memset(long_path, 'a', sizeof(long_path));
+	memcpy(long_path + 100, "/", 1);
+	long_path[sizeof(long_path) - 1] = '\0';
+	files[2].path = span_of(long_path);
+	assert_int_equal(archive_write_tgz(&list, SPAN("web"), &first, NULL), 0);
+	assert_int_equal(archive_write_tgz(&list, SPAN("web"), &second, NULL), 0);
+	assert_true(span_equal(buffer_span(&first), buffer_span(&second)));
+	assert_int_equal(archive_read_tgz(buffer_span(&first), arena, &read, NULL), 0);
+	assert_int_equal(read.count, LENGTH(files));
+	for (size_t i = 0; i < read.count; i++) {
+		assert_true(span_equal(read.files[i].path, files[i].path));
+		assert_true(span_equal(read.files[i].data, files[i].data));
+	}
+	long_path[100] = 'a';
+	assert_int_equal(archive_write_tgz(&list, SPAN("web"), &first, NULL), -ENAMETOOLONG);
+}
+
 int main(void)
 {
 	static const struct CMUnitTest tests[] = {
+		cmocka_unit_test(test_write),
 		cmocka_unit_test(test_names),
 		cmocka_unit_test(test_refused_entries),
 		cmocka_unit_test(test_broken_archives),

@@ -2,12 +2,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/base64.h"
 #include "base/file.h"
 #include "base/memory.h"
 #include "base/span.h"
 #include "base/yaml.h"
+#include "chart/archive.h"
 #include "cli/cluster.h"
 #include "cli/command.h"
 #include "kube/object.h"
@@ -127,11 +129,41 @@ static int wait_for_release(struct release_call *call)
 
 /* ---- apply ---- */
 
+static bool is_folder(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* A chart's folder as an archive. The same files give the same text, so that nothing changes where nothing differs. */
+static int package_chart(struct release_call *call, const char *path, struct buffer *out,
+	struct err *err)
+{
+	struct arena *arena = call->cluster.arena;
+	struct chart_file_list files;
+	struct json *metadata = NULL;
+	struct span name;
+	int r = archive_load(path, arena, &files, err);
+
+	for (size_t i = 0; r == 0 && i < files.count; i++)
+		if (span_is(files.files[i].path, "Chart.yaml"))
+			r = yaml_parse_kubernetes(files.files[i].data, 1, arena, &metadata, err);
+	if (r < 0)
+		return err_prefix(err, r, "%s", path);
+	name = json_get_text(metadata, "name");
+	if (name.length == 0)
+		return err_set(err, -EINVAL, "%s has no Chart.yaml with a name", path);
+	return archive_write_tgz(&files, name, out, err);
+}
+
 static int read_template(struct release_call *call, struct span *ret_template, struct err *err)
 {
 	const char *path = call->options.chart ? call->options.chart : call->options.manifests;
 	_buffer_ struct buffer text = {0}, encoded = {0};
-	int r = file_read(path, RELEASE_OBJECT_MAX, &text, err);
+	int r = call->options.chart && is_folder(path)
+			? package_chart(call, path, &text, err)
+			: file_read(path, RELEASE_OBJECT_MAX, &text, err);
 
 	if (r < 0)
 		return r;
@@ -142,7 +174,7 @@ static int read_template(struct release_call *call, struct span *ret_template, s
 	if (text.length < 2 || (unsigned char)text.data[0] != 0x1f ||
 		(unsigned char)text.data[1] != 0x8b)
 		return err_set(err, -EINVAL,
-			"%s is not a packaged chart (.tgz); 'helm package DIR' makes one", path);
+			"%s is neither the folder of a chart nor a packaged one (.tgz)", path);
 	base64_encode(buffer_span(&text), &encoded);
 	*ret_template = arena_copy_span(call->cluster.arena, buffer_span(&encoded));
 	return 0;

@@ -57,7 +57,9 @@ static const struct json *make_history(struct arena *arena, const struct release
 		json_set_string(arena, spec, "description", release->description);
 	json_set_integer(arena, spec, "version", version);
 	json_set_string(arena, spec, "template", release->source.template_text);
-	json_set_string(arena, spec, "config", release->source.config);
+	/* Some API servers take an empty text for null, and reject it. */
+	if (release->source.config.length > 0)
+		json_set_string(arena, spec, "config", release->source.config);
 	json_set(arena, spec, "naming", release->source.naming);
 	json_set_string(arena, spec, "manifest", manifest);
 	json_set_string(arena, history, "apiVersion", SPAN(RELEASE_API_VERSION));
@@ -154,7 +156,9 @@ int release_restore_source(const struct release_steps *steps,
 	struct json *spec = json_new_object(arena), *rollback = json_new_object(arena);
 
 	json_set_string(arena, spec, "template", history->source.template_text);
-	json_set_string(arena, spec, "config", history->source.config);
+	json_set(arena, spec, "config",
+		history->source.config.length > 0 ? json_new_string(arena, history->source.config)
+						  : json_new_null(arena));
 	/* A merge patch would keep names that the version does not have. */
 	json_set(arena, spec, "naming",
 		release_merge_patch(arena, release->source.naming,

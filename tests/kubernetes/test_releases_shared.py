@@ -267,19 +267,19 @@ def test_commands(releases, tmp_path):
     manifests, values = tmp_path / "web.yaml", tmp_path / "values.yaml"
     manifests.write_text(APP)
     values.write_text("color: red\nreplicas: 1\n")
-    done = releases.release("apply", "web", "--manifests", manifests, "--values", values, "--wait", "--description",
-                            "the first")
+    done = releases.release("apply", "web", "--manifests", manifests, "--values", values, "--wait", "--timeout", "100",
+                            "--description", "the first")
     assert done.stdout == "release.slipway.dev/web created\nrelease.slipway.dev/web is available\n"
     assert releases.release("apply", "web", "--values", values).stdout == "release.slipway.dev/web unchanged\n"
     values.write_text("color: blue\nreplicas: 1\n")
-    done = releases.release("apply", "web", "--values", values, "--wait", "--description", "the second")
+    done = releases.release("apply", "web", "--values", values, "--wait", "--timeout", "100", "--description", "the second")
     assert done.stdout == "release.slipway.dev/web configured\nrelease.slipway.dev/web is available\n"
     history = json.loads(releases.release("history", "web", "-o", "json").stdout)
     assert [(version["version"], version["current"], version["description"]) for version in history] == [
         (1, False, "the first"), (2, True, "the second")]
     assert releases.release("history", "web").stdout.splitlines()[0].split() == [
         "VERSION", "CURRENT", "AGE", "DESCRIPTION"]
-    assert releases.release("rollback", "web", "--wait").stdout == (
+    assert releases.release("rollback", "web", "--wait", "--timeout", "100").stdout == (
         "release.slipway.dev/web rolled back\nrelease.slipway.dev/web is available\n")
     assert releases.config_map("settings")["data"] == {"color": "red"}
     status = json.loads(releases.release("status", "web", "-o", "json").stdout)
@@ -290,6 +290,30 @@ def test_commands(releases, tmp_path):
     # kubectl knows the conditions and the columns, too.
     releases.cluster.kubectl("-n", releases.namespace, "wait", "--for=condition=Available", "rel/web", "--timeout=10s")
     assert releases.release("delete", "web").stdout == "release.slipway.dev/web deleted\n"
+
+
+def test_command_with_a_chart(releases, tmp_path):
+    folder = tmp_path / "shop"
+    (folder / "templates").mkdir(parents=True)
+    (folder / "Chart.yaml").write_text("apiVersion: v2\nname: shop\nversion: 1.0.0\n")
+    (folder / "values.yaml").write_text("color: red\n")
+    (folder / "templates/settings.yaml").write_text(config_map("{{ .Release.Name }}", color="{{ .Values.color }}"))
+    releases.release("apply", "web", "--chart", folder, "--wait", "--timeout", "100")
+    assert releases.config_map("web")["data"] == {"color": "red"}
+    # The same chart is the same version.
+    assert releases.release("apply", "web", "--chart", folder).stdout == "release.slipway.dev/web unchanged\n"
+    (folder / "values.yaml").write_text("color: blue\n")
+    releases.release("apply", "web", "--chart", folder, "--wait", "--timeout", "100")
+    assert releases.config_map("web")["data"] == {"color": "blue"}
+    # Values are optional, also in a version to which a rollback returns.
+    values = tmp_path / "values.yaml"
+    values.write_text("color: green\n")
+    releases.release("apply", "web", "--values", values, "--wait", "--timeout", "100")
+    assert releases.config_map("web")["data"] == {"color": "green"}
+    releases.release("rollback", "web", "--wait", "--timeout", "100")
+    assert releases.config_map("web")["data"] == {"color": "blue"}
+    assert "config" not in releases.get("web")["spec"]
+    assert releases.versions("web") == [1, 2, 3]
 
 
 def test_command_errors(releases, tmp_path):
@@ -306,7 +330,7 @@ def test_command_errors(releases, tmp_path):
     assert "the values are an array, not an object" in fails("apply", "web", "--values", values)
     values.write_text("a: 1\n")
     assert "a new one needs --manifests or --chart" in fails("apply", "web", "--values", values)
-    assert "is not a packaged chart (.tgz)" in fails("apply", "web", "--chart", values)
+    assert "is neither the folder of a chart nor a packaged one (.tgz)" in fails("apply", "web", "--chart", values)
     assert "--history-limit is '0', not a number from 1 to 1000" in fails(
         "apply", "web", "--manifests", values, "--history-limit", "0")
     assert "needs the name of a Release" in fails("status", code=2)
@@ -314,7 +338,7 @@ def test_command_errors(releases, tmp_path):
     manifests = tmp_path / "web.yaml"
     manifests.write_text("{{ nothing }}\n")
     assert "RenderFailed: spec.template: line 1: '{{ nothing }}'" in fails(
-        "apply", "web", "--manifests", manifests, "--wait")
+        "apply", "web", "--manifests", manifests, "--wait", "--timeout", "100")
 
 
 # ---- rights ----
