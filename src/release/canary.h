@@ -16,7 +16,8 @@
 #include "base/span.h"
 
 #define CANARY_SERVICES_MAX 100
-#define CANARY_PORTS_MAX 100 /* of one Service */
+#define CANARY_PORTS_MAX 100          /* of one Service */
+#define CANARY_PROXIED_PORTS_MAX 1000 /* of all Services together */
 #define CANARY_SHARE_ALL 1000
 #define CANARY_DRAIN_SECONDS 30 /* without spec.drainSeconds */
 #define CANARY_FIRST_PROXY_PORT 8080

@@ -127,6 +127,7 @@ struct planning {
 	struct naming_plan naming;
 	const struct json **copies; /* the -canary Services */
 	size_t copy_count;
+	size_t port_count; /* of all Services so far */
 	struct canary_failure *failure;
 };
 
@@ -353,6 +354,11 @@ static int add_service(struct planning *planning, const struct canary_service *l
 	if (r < 0)
 		return r;
 	ports = json_path(stable->json, "spec.ports");
+	planning->port_count += json_array_count(ports);
+	if (planning->port_count > CANARY_PROXIED_PORTS_MAX)
+		return fail(arena, planning->failure, "InvalidSpec",
+			"spec.services: the Services have more than %d ports together",
+			CANARY_PROXIED_PORTS_MAX);
 	proxied.selector = json_path(stable->json, "spec.selector");
 	proxied.ports =
 		arena_allocate_array(arena, json_array_count(ports) + 1, sizeof(*proxied.ports));
