@@ -63,6 +63,7 @@ class Prober:
         self.lock = threading.Lock()
         self.counts = {kind: collections.Counter() for kind in ("new", "held", "datagrams")}
         self.failures, self.cut, self.ended = [], 0, False
+        self.ports = iter(range(10000, 32768))  # below those that the kernel chooses
 
     def note(self, kind, letter):
         with self.lock:
@@ -108,6 +109,8 @@ class Prober:
     def datagram(self):
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.settimeout(SECONDS)
+            # A port that is used again is the same client, which stays on its side.
+            client.bind(("", next(self.ports)))
             client.connect(self.address)
             try:
                 client.send(b"?")
