@@ -67,6 +67,15 @@ static struct span target_of(const struct aws_request *request)
 	return span_is(target, "local") ? SPAN("") : target;
 }
 
+static void keep_progress(const struct repository_facts *stored, struct repository_facts *facts)
+{
+	facts->created_by = stored->created_by;
+	facts->commit = stored->commit;
+	facts->has_failed = stored->has_failed;
+	facts->created_ms = stored->created_ms;
+	facts->polled_ms = stored->polled_ms;
+}
+
 /* Makes the repository unless it is there, and has it polled now. Fails the request. */
 static int put_repository(struct aws_request *request, bool follows, struct span *ret_id)
 {
@@ -87,13 +96,14 @@ static int put_repository(struct aws_request *request, bool follows, struct span
 		.commit = SPAN(""),
 		.created_ms = request->now_ms};
 
-	if (object)
-		facts = *repository_facts(object);
-	else if (store_count(request->view, &repository_kind, -1,
-			 arena_format(request->arena, "%.*s/", SPAN_ARGS(account)),
-			 false) >= REPOSITORIES_MAX)
+	if (!object && store_count(request->view, &repository_kind, -1,
+			       arena_format(request->arena, "%.*s/", SPAN_ARGS(account)),
+			       false) >= REPOSITORIES_MAX)
 		return api_fail(request, "LimitExceededException", "repository", id,
 			"too many repositories (limit %d)", REPOSITORIES_MAX);
+	if (object)
+		/* Where applications that are found later are delivered may be another place now. */
+		keep_progress(repository_facts(object), &facts);
 	facts.requested_ms = request->now_ms;
 	if (repository_put(request->transaction, key, object ? object->api : SPAN("{}"), &facts,
 		    object ? object->revision : STORE_ABSENT, &request->err) < 0)
