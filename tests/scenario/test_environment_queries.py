@@ -227,7 +227,7 @@ def test_bad_questions_for_deployments(slipway):
         answer = ask(slipway, "GET", "/v1/deployments" + path)
         assert answer.status == 400 and part in json.loads(answer.text)["message"], answer.text
     assert "--status" in env_command(slipway, "deployments", code=2)
-    assert "status: " in env_command(slipway, "deployments", "--status", "going", code=1)
+    assert "--status (status): 'going'" in env_command(slipway, "deployments", "--status", "going", code=1)
 
 
 def test_tokens_are_of_one_status(start_slipway):

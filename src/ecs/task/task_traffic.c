@@ -363,13 +363,17 @@ static int report_health(struct store_transaction *transaction, const struct tas
 
 /* ---- events ---- */
 
+static struct span service_key_of(const struct task_edit *edit)
+{
+	return arena_format(edit->arena, "%.*s/%.*s", SPAN_ARGS(task_cluster_key(edit->key)),
+		SPAN_ARGS(edit->facts.service));
+}
+
 static int report_targets(struct store_transaction *transaction, const struct task_edit *edit,
 	const char *verb, struct span arn, struct err *err)
 {
-	return service_event_count(transaction,
-		arena_format(edit->arena, "%.*s/%.*s", SPAN_ARGS(task_cluster_key(edit->key)),
-			SPAN_ARGS(edit->facts.service)),
-		edit->facts.id, edit->now_ms, edit->arena, verb,
+	return service_event_count(transaction, service_key_of(edit), edit->facts.id, edit->now_ms,
+		edit->arena, verb,
 		arena_format(edit->arena, "targets in (target-group %.*s)", SPAN_ARGS(arn)).data,
 		err);
 }
@@ -429,12 +433,25 @@ static int take_out_names(struct store_transaction *transaction, const struct ta
 		edit->now_ms, edit->arena, ret_cached_until_ms, err);
 }
 
+/* Whether the service will start another task in its place. */
+static bool is_replaced(struct store_transaction *transaction, const struct task_edit *edit)
+{
+	const struct store_object *service =
+		edit->facts.service.length > 0
+			? store_get(store_head(transaction), &service_kind, service_key_of(edit))
+			: NULL;
+
+	return service && service_facts(service)->status == SERVICE_ACTIVE &&
+	       (service_facts(service)->strategy == SERVICE_DAEMON ||
+		       service_facts(service)->desired > 0);
+}
+
 /* A client has registered it, and will have to register its replacement. */
 static bool is_last_of_name(struct store_transaction *transaction, const struct task_edit *edit)
 {
 	bool is_last;
 
-	return edit->facts.service.length > 0 && !registry_of(edit->traffic) &&
+	return is_replaced(transaction, edit) && !registry_of(edit->traffic) &&
 	       cloudmap_has_instance(store_head(transaction), scope_of(edit->key), edit->facts.id,
 		       edit->now_ms, edit->arena, &is_last) &&
 	       is_last;

@@ -33,7 +33,7 @@
 /* Targets are deleted at their drain deadline. A target that still exists this long after it is not
  * waited for. */
 #define TASK_DRAIN_PATIENCE_MS INT64_C(60000)
-#define TASK_NAME_KEPT_MS INT64_C(10000)
+#define TASK_NAME_KEPT_MS INT64_C(60000)
 
 /* The record of a new task, NULL if it gets no traffic; external_id: of its task set, or "". scope:
  * "ACCOUNT/REGION/". -ENOENT with the text of an event: a target group or name does not exist. */

@@ -473,6 +473,19 @@ static void keeps_last_instance_that_client_registered(void **state)
 	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEFT);
 }
 
+static void removes_last_instance_that_is_not_replaced(void **state)
+{
+	struct world *world = *state;
+	char id[TEST_ID_SIZE];
+
+	create_plain(world, id);
+	register_by_client(world, id);
+	test_call(world->server, "UpdateService", "{'service':'web','desiredCount':0}");
+	test_call(world->server, "StopTask", "{'task':'%s'}", id);
+	assert_string_equal(instance_text(world, id), "");
+	assert_int_equal(facts_of(world, id).traffic, TASK_TRAFFIC_LEAVING);
+}
+
 static void removes_last_instance_after_a_time(void **state)
 {
 	struct world *world = *state;
@@ -851,6 +864,7 @@ int main(void)
 		WITH_WORLD(holds_task_that_client_registered),
 		WITH_WORLD(keeps_last_instance_that_client_registered),
 		WITH_WORLD(removes_last_instance_after_a_time),
+		WITH_WORLD(removes_last_instance_that_is_not_replaced),
 		WITH_WORLD(holds_task_that_client_deregistered),
 		WITH_WORLD(stops_at_once_when_ttl_has_passed),
 		WITH_WORLD(removes_client_registration_of_ended_task),
