@@ -5,7 +5,7 @@ import time
 import pytest
 from conftest import DEADLINE, wait_until
 from test_app_names import BLUE_GREEN, CANARY, CLIENT, TTL, World, balancers
-from test_services_traffic import Programs
+from test_services_traffic import Programs, Traffic
 
 INSTANCES = 3
 SERVER_ARGUMENTS = ["--balancers", balancers(), "--instances", str(INSTANCES)]
@@ -13,6 +13,11 @@ SERVER_ARGUMENTS = ["--balancers", balancers(), "--instances", str(INSTANCES)]
 
 class Held(World):
     """Its client is a task of its own, which stays on an instance that is drained."""
+
+    controller = "EXTERNAL"
+
+    def version(self, version, count=2, controller=None):
+        super().version(version, count, controller or self.controller)
 
     def start_client(self):
         definition = self.traffic.register("client", [
@@ -35,9 +40,22 @@ class Held(World):
         ecs.update_container_instances_state(containerInstances=arns, status="ACTIVE")
 
     def set_tasks(self, external_id):
-        """Tasks that are to run, of the sets with that ID."""
-        return {arn.split("/")[-1] for item in self.sets() if item.get("externalId") == external_id
-                for arn in self.traffic.ecs.list_tasks(startedBy=item["id"])["taskArns"]}
+        """Tasks that are to run, of the task sets with that ID; with controller ECS of the service or its canary."""
+        if self.controller == "EXTERNAL":
+            return {arn.split("/")[-1] for item in self.sets()
+                    if item.get("externalId") == external_id
+                    for arn in self.traffic.ecs.list_tasks(startedBy=item["id"])["taskArns"]}
+        name = self.name + ("-canary" if external_id == "canary" else "")
+        found = self.traffic.ecs.describe_services(services=[name])["services"]
+        return set(self.traffic.tasks(name)) if found and found[0]["status"] == "ACTIVE" else set()
+
+    def tasks(self, service=None):
+        return self.set_tasks("primary") | self.set_tasks("canary")
+
+    def assert_one_primary(self):
+        if self.controller == "EXTERNAL":
+            super().assert_one_primary()
+        assert self.registered() == self.tasks() == self.set_tasks("primary")
 
     def wait_for_shares(self, primary, canary):
         """The numbers of registered tasks of both sets, and no other instance."""
@@ -75,10 +93,18 @@ class Sampler(threading.Thread):
         return self.samples
 
 
-@pytest.fixture(name="world", scope="module")
-def new_world(slipway, tmp_path_factory):
+@pytest.fixture(name="traffic", scope="module")
+def new_traffic(slipway):
+    return Traffic(slipway)
+
+
+@pytest.fixture(name="world", scope="module", params=["EXTERNAL", "ECS"])
+def new_world(request, slipway, traffic, tmp_path_factory):
+    """With task sets, and with two services."""
     folder = tmp_path_factory.mktemp("hold")
-    world = Held(slipway, Programs(folder), folder, "abc")
+    world = Held(slipway, Programs(folder), folder, f"abc-{request.param.lower()}",
+                 traffic)
+    world.controller = request.param
     world.version("1")
     deployed = world.application.sync()
     assert deployed["state"] == "SUCCESS", deployed

@@ -16,9 +16,9 @@ SERVER_ARGUMENTS = ["--balancers", balancers()]
 class World:
     """A server, an application of two tasks in version 1 behind a name, and its client."""
 
-    def __init__(self, server, programs, folder, name):  # noqa: F811
+    def __init__(self, server, programs, folder, name, traffic=None):  # noqa: F811
         self.server, self.programs, self.name = server, programs, name
-        self.traffic = Traffic(server)
+        self.traffic = traffic or Traffic(server)
         self.arn, self.registry, self.host = self.traffic.registry(name, ttl=TTL)
         self.file = os.path.join(str(folder), "answers")
         self.application = Application(server, folder / "app", name)
@@ -76,7 +76,7 @@ class World:
             stages = shown["stages"]
             if len(stages) > index and stages[index]["state"] == state:
                 return stages
-            assert shown["state"] in ("PENDING", "RUNNING"), shown
+            assert shown["state"] in ("PENDING", "RUNNING"), shown.get("reason", shown)
             return None
 
         return wait_until(condition, f"stage {index} is {state}", 2 * DEADLINE)
