@@ -1,6 +1,7 @@
 """Canary releases on a real node: real pods behind a real Service, proxies in pods with their own rights, and a prober in
 a pod that loses nothing."""
 import collections
+import glob
 import http.client
 import json
 import os
@@ -41,14 +42,16 @@ spec:
       - name: app
         image: {images.BUSYBOX}
         imagePullPolicy: Never
-        command: [/usr/bin/python3, /parts/canary_pod.py, serve, "{{{{ .Values.letter }}}}", "{PORT}"]
+        command: [/usr/bin/python3, /parts/canary_pod.py, serve, "{{{{ .Values.letter }}}}", "{PORT}", /out]
         readinessProbe: {{tcpSocket: {{port: {PORT}}}, periodSeconds: 1}}
         volumeMounts:
         - {{name: usr, mountPath: /usr, readOnly: true}}
         - {{name: parts, mountPath: /parts, readOnly: true}}
+        - {{name: out, mountPath: /out}}
       volumes:
       - {{name: usr, hostPath: {{path: /usr}}}}
       - {{name: parts, hostPath: {{path: {PARTS}}}}}
+      - {{name: out, hostPath: {{path: "{{{{ .Values.out }}}}"}}}}
 """
 
 pytestmark = pytest.mark.node
@@ -79,7 +82,7 @@ def canaries(world, request):
     """A Release with version A in a namespace of its own, and a prober of its Service."""
     name = request.node.name.replace("_", "-").removeprefix("test-")[:60].rstrip("-")
     releases = world.in_namespace(name)
-    releases.create("web", APP, {"letter": "A"})
+    releases.create("web", APP, {"letter": "A", "out": releases.folder})
     releases.wait_for_available("web", version=1)
     found = Canaries(releases)
     yield found
@@ -128,9 +131,21 @@ class Prober:
         found = self.more()
         assert set(found["new"]) == {letter} and set(found["datagrams"]) == {letter}, found
 
-    def assert_nothing_lost(self):
-        failures = self.read()["failures"]
-        assert not failures, (len(failures), failures[:10])
+    def received(self):
+        """The datagrams that the pods got, and answered."""
+        found = set()
+        for path in glob.glob(os.path.join(os.path.dirname(self.file), "received-*")):
+            with open(path, encoding="utf-8") as file:
+                found.update(file.read().split())
+        return found
+
+    def assert_nothing_lost(self, changes, after=0):
+        """An answer under way when kube-proxy drops the entry of its flow does not arrive: at most one for each change of
+        the Service, because one datagram is under way at a time."""
+        failures, received = self.read()["failures"][after:], self.received()
+        lost = [failure for failure in failures if failure[0] != "datagrams" or failure[3] not in received]
+        assert not lost, (len(failures), lost[:10])
+        assert len(failures) <= changes, failures
 
 
 def weights(tcp, udp):
@@ -165,11 +180,11 @@ def test_adopt_and_second_canary(canaries):
         canaries.wait_for_phase(name, "Adopted")
         prober.only(new)
         canaries.releases.wait_for_available("web", version=version + 1)
-        prober.assert_nothing_lost()
+        prober.assert_nothing_lost(changes=3 * version)
     wait_until(lambda: [each["metadata"]["name"] for each in canaries.api.list(
         f"/apis/apps/v1/namespaces/{canaries.namespace}/deployments")[0]] == ["web-two"], "one version is left")
     prober.only("C")
-    prober.assert_nothing_lost()
+    prober.assert_nothing_lost(changes=6)
 
 
 def test_deprecate(canaries):
@@ -183,7 +198,7 @@ def test_deprecate(canaries):
     canaries.change("web-one", transition="Deprecated")
     canaries.wait_for_phase("web-one", "Deprecated")
     prober.only("A")
-    prober.assert_nothing_lost()
+    prober.assert_nothing_lost(changes=2)
     after = canaries.releases.object("services", "web")
     for found in (before, after):
         del found["metadata"]["resourceVersion"], found["metadata"]["managedFields"]
@@ -223,6 +238,5 @@ def test_http_and_new_proxy(canaries):
     wait_until(lambda: [each["metadata"]["name"] for each in proxy_pods(canaries, "web-one")] not in
                ([], [pod["metadata"]["name"]]) and len(proxy_pods(canaries, "web-one")) == 1, "another pod")
     assert set(prober.more(100)["new"]) == {"A", "B"}
-    assert prober.read()["failures"] == before["failures"]
-    assert not [failure for failure in before["failures"] if failure[0] == "datagrams"]
+    prober.assert_nothing_lost(changes=1, after=len(before["failures"]))
     wait_for_weights(canaries, "web-one", 10, 10)

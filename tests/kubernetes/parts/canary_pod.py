@@ -1,7 +1,8 @@
 #!/usr/bin/python3
 """The program of pods in tests of canary releases.
 
-    canary_pod.py serve LETTER PORT          answers with its letter: lines over TCP, HTTP requests, and datagrams
+    canary_pod.py serve LETTER PORT FOLDER   answers with its letter: lines over TCP, HTTP requests, and datagrams, which
+                                             it notes in a file of the folder
     canary_pod.py probe FILE HOST PORT       asks for letters until SIGTERM, and keeps its counts in FILE
 
 A prober makes new connections one after the other, holds four that ask all the time, and sends datagrams, each from a new
@@ -37,18 +38,20 @@ def serve_connection(connection, letter):
             pass
 
 
-def serve_datagrams(port, letter):
-    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server:
+def serve_datagrams(port, letter, folder):
+    path = os.path.join(folder, "received-" + socket.gethostname())
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as server, open(path, "ab", buffering=0) as file:
         server.bind(("0.0.0.0", port))
         while True:
             data, source = server.recvfrom(65536)
             server.sendto(letter + data, source)
+            file.write(data + b"\n")
 
 
-def serve(letter, port):
+def serve(letter, port, folder):
     # As applications do: what comes in until kube-proxy knows of the end is still answered.
     signal.signal(signal.SIGTERM, lambda *_: threading.Timer(3, os._exit, [0]).start())
-    threading.Thread(target=serve_datagrams, args=(port, letter), daemon=True).start()
+    threading.Thread(target=serve_datagrams, args=(port, letter, folder), daemon=True).start()
     with socket.create_server(("0.0.0.0", port), backlog=512) as server:
         while True:
             connection, _ = server.accept()
@@ -58,8 +61,8 @@ def serve(letter, port):
 # ---- probe ----
 
 class Prober:
-    def __init__(self, host, port):
-        self.address = (host, port)
+    def __init__(self, name, host, port):
+        self.name, self.address = name, (host, port)
         self.lock = threading.Lock()
         self.counts = {kind: collections.Counter() for kind in ("new", "held", "datagrams")}
         self.failures, self.cut, self.ended = [], 0, False
@@ -69,9 +72,9 @@ class Prober:
         with self.lock:
             self.counts[kind][letter] += 1
 
-    def fail(self, kind, problem):
+    def fail(self, kind, problem, sent=""):
         with self.lock:
-            self.failures.append([kind, round(time.time(), 3), repr(problem)])
+            self.failures.append([kind, round(time.time(), 3), repr(problem), sent])
 
     def new(self):
         try:
@@ -110,13 +113,14 @@ class Prober:
         with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
             client.settimeout(SECONDS)
             # A port that is used again is the same client, which stays on its side.
-            client.bind(("", next(self.ports)))
+            port = next(self.ports)
+            client.bind(("", port))
             client.connect(self.address)
             try:
-                client.send(b"?")
-                self.note("datagrams", client.recv(2)[:1].decode())
+                client.send(f"{self.name}-{port}".encode())
+                self.note("datagrams", client.recv(100)[:1].decode())
             except OSError as problem:
-                self.fail("datagrams", problem)
+                self.fail("datagrams", problem, f"{self.name}-{port}")
 
     def repeat(self, function):
         while not self.ended:
@@ -145,8 +149,8 @@ class Prober:
 
 def main():
     if sys.argv[1] == "serve":
-        serve(sys.argv[2].encode(), int(sys.argv[3]))
-    prober = Prober(sys.argv[3], int(sys.argv[4]))
+        serve(sys.argv[2].encode(), int(sys.argv[3]), sys.argv[4])
+    prober = Prober(os.path.basename(sys.argv[2]), sys.argv[3], int(sys.argv[4]))
     signal.signal(signal.SIGTERM, prober.end)
     prober.run(sys.argv[2])
 
