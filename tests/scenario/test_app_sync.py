@@ -87,6 +87,10 @@ def test_a_new_version_that_fails_is_rolled_back(traffic, programs, application)
     assert set(traffic.instances(registry)) == before
     sets = traffic.service(application.name)["taskSets"]
     assert [item["status"] for item in sets if item["status"] != "DRAINING"] == ["PRIMARY"]
+    log = application.log()
+    assert log.count(" stopped: ") >= 3 and "container web: exit code 1" in log
+    retried = application.run("deployment", "retry", application.name)
+    assert retried.returncode == 1 and "no rollback that failed" in retried.stderr, retried.stderr
 
 
 @pytest.mark.parametrize("controller", ["EXTERNAL", "ECS"])
