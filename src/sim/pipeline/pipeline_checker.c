@@ -32,6 +32,7 @@ struct pipeline_checker {
 	struct map instances; /* struct seen_instance by ID */
 	struct map created;   /* the first ARN by what was created */
 	bool is_noting;
+	unsigned most_previewed;
 	struct buffer calls, moments;
 	char last_moment[64];
 	char new_set[ARN_MAX], canary_set[ARN_MAX]; /* task sets of the deployment */
@@ -82,9 +83,18 @@ static void note_instances(struct pipeline_checker *checker, const struct store_
 {
 	struct store_cursor cursor = {.view = view, .kind = &cloudmap_instance_kind, .index = -1};
 	const struct store_object *object;
+	unsigned previewed = 0;
 
-	while ((object = store_next(&cursor)))
-		see(checker, cloudmap_instance_facts(object)->id)->exists = true;
+	while ((object = store_next(&cursor))) {
+		struct span service = cloudmap_instance_facts(object)->service_id;
+
+		if (span_is(service, checker->sim->registry_id))
+			see(checker, cloudmap_instance_facts(object)->id)->exists = true;
+		else
+			previewed++;
+	}
+	if (previewed > checker->most_previewed)
+		checker->most_previewed = previewed;
 	MAP_EACH (&checker->instances, entry) {
 		struct seen_instance *seen = entry->value;
 
@@ -159,6 +169,11 @@ static void note_moment(struct pipeline_checker *checker, const struct world_sta
 		return;
 	buffer_format(&checker->moments, "%s%s", checker->moments.length > 0 ? "; " : "", moment);
 	snprintf(checker->last_moment, sizeof(checker->last_moment), "%s", moment);
+}
+
+unsigned pipeline_checker_most_previewed(const struct pipeline_checker *checker)
+{
+	return checker->most_previewed;
 }
 
 void pipeline_checker_note(struct pipeline_checker *checker)

@@ -42,6 +42,8 @@ enum pipeline_group pipeline_checker_find_unused(struct pipeline_checker *checke
 void pipeline_checker_note(struct pipeline_checker *checker);
 void pipeline_checker_take_notes(struct pipeline_checker *checker, char **ret_calls,
 	char **ret_moments);
+/* The most instances that the name for previews had at one moment. */
+unsigned pipeline_checker_most_previewed(const struct pipeline_checker *checker);
 /* I3. The primary runs that revision. */
 void pipeline_checker_check_end(struct pipeline_checker *checker, int64_t revision);
 /* "1 primary of abc:2 with 2 tasks, 0 canaries, weights 100/0, 2 registered", the same for the same end. */

@@ -140,6 +140,23 @@ static void test_canary_registered_by_ecs(void **state) /* scenario 17, canaryRe
 	}
 }
 
+static void test_preview(void *
+		*state) /* the canary has a name of its own before it gets traffic, both variants */
+{
+	(void)state;
+	for (unsigned services = 0; services < 2; services++) {
+		struct pipeline_scenario scenario = CANARY(services, true);
+		struct pipeline_scenario_result result;
+
+		scenario.has_preview = true;
+		result = play(scenario, "SUCCESS");
+		assert_begins(result.moments, "t2; t2c1; ");
+		assert_ends(result.moments, "; p2");
+		assert_int_equal(result.most_previewed, 1);
+		pipeline_scenario_result_free(&result);
+	}
+}
+
 static void test_at_least_one_task(void **state) /* scenario 19 */
 {
 	struct pipeline_scenario scenario = CANARY(false, true);
@@ -374,6 +391,7 @@ int main(void)
 		cmocka_unit_test(test_recreation),
 		cmocka_unit_test(test_canary_by_names),
 		cmocka_unit_test(test_canary_registered_by_ecs),
+		cmocka_unit_test(test_preview),
 		cmocka_unit_test(test_at_least_one_task),
 		cmocka_unit_test(test_register_before_deregister),
 		cmocka_unit_test(test_two_rollouts),

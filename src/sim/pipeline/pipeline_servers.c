@@ -251,8 +251,12 @@ static struct span pipeline_file(const struct pipeline_sim *sim, struct arena *a
 	if (plan->course.has_names)
 		buffer_format(&out,
 			"'accessType':'SERVICE_DISCOVERY','serviceDiscovery':{"
-			"'canaryRegistration':'%s'}",
-			plan->is_canary_registered_by_ecs ? "ECS" : "AGENT");
+			"'canaryRegistration':'%s'%s}",
+			plan->is_canary_registered_by_ecs ? "ECS" : "AGENT",
+			plan->has_preview ? arena_format(arena, ",'previewRegistryArn':'%s'",
+						    sim->preview_arn)
+						    .data
+					  : "");
 	else
 		buffer_format(&out,
 			"'targetGroups':{'primary':{'targetGroupArn':'%s','containerName':'web',"

@@ -61,7 +61,7 @@ struct pipeline_late_call {
 struct pipeline_plan {
 	struct pipeline_course course;
 	int64_t desired, scale, percent;
-	bool is_canary_registered_by_ecs;
+	bool is_canary_registered_by_ecs, has_preview;
 	bool has_health_checks, is_broken;
 	const char *stages; /* NULL: the usual ones */
 };
@@ -84,7 +84,8 @@ struct pipeline_sim {
 	struct aws_dispatcher *remote_dispatcher;
 	struct simulated_world *machines;
 	struct service_server ecs;
-	char *registry_arn, *registry_id, *listener_arn, *blue_arn, *green_arn, *other_arn;
+	char *registry_arn, *registry_id, *preview_arn, *listener_arn, *blue_arn, *green_arn,
+		*other_arn;
 	struct pipeline_operation operations[SIM_OPERATIONS_MAX];
 	unsigned operation_count;
 	struct pipeline_late_call late_calls[SIM_LATE_CALLS_MAX];

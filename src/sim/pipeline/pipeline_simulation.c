@@ -353,6 +353,7 @@ int pipeline_simulation_play(const struct pipeline_scenario *scenario,
 		.scale = scenario->scale,
 		.percent = scenario->percent,
 		.is_canary_registered_by_ecs = scenario->is_canary_registered_by_ecs,
+		.has_preview = scenario->has_preview,
 		.is_broken = scenario->is_broken,
 		/* Without them a broken version does not start. */
 		.has_health_checks = !scenario->is_first};
@@ -369,6 +370,7 @@ int pipeline_simulation_play(const struct pipeline_scenario *scenario,
 	pipeline_checker_take_notes(sim.checker, &result.calls, &result.moments);
 	r = judge(&sim, r, err);
 	result.end = buffer_take(&end, NULL);
+	result.most_previewed = pipeline_checker_most_previewed(sim.checker);
 	finish(&sim);
 	*ret_result = result;
 	return r;

@@ -59,7 +59,7 @@ struct pipeline_scenario {
 	int64_t desired, scale, percent;
 	/* "{'name':'ECS_SYNC',…},…" instead of the five usual stages; "" is quick sync. NULL: the usual ones. */
 	const char *stages;
-	bool is_canary_registered_by_ecs;
+	bool is_canary_registered_by_ecs, has_preview;
 	bool is_broken;           /* the new version never becomes healthy */
 	bool is_first;            /* there was no service before */
 	bool allows_interruption; /* clients may reach nothing for a while */
@@ -83,6 +83,7 @@ struct pipeline_scenario_result {
 	/* "t2; t2c1; …": the registered tasks at every moment, or the weights "100/0; …" of the first rule. */
 	char *moments;
 	char *end;
+	unsigned most_previewed; /* instances of the name for previews, at one moment */
 };
 
 /* -EBADMSG: an invariant is broken. Free the result. */

@@ -96,6 +96,11 @@ static bool define_name(struct pipeline_sim *sim)
 		SPAN_ARGS(id), SIM_TTL_SECONDS);
 	sim->registry_arn = keep(answer, "Service.Arn");
 	sim->registry_id = keep(answer, "Service.Id");
+	sim->preview_arn = keep(pipeline_sim_request(sim, &cloudmap_service, arena, "CreateService",
+					"{'Name':'preview','NamespaceId':'%.*s','DnsConfig':{"
+					"'DnsRecords':[{'Type':'A','TTL':%d}]}}",
+					SPAN_ARGS(id), SIM_TTL_SECONDS),
+		"Service.Arn");
 	/* An instance of another owner. */
 	return sim->registry_id &&
 	       pipeline_sim_request(sim, &cloudmap_service, arena, "RegisterInstance",
@@ -287,8 +292,8 @@ int pipeline_sim_open_world(struct pipeline_sim *sim, struct err *err)
 
 void pipeline_sim_close_world(struct pipeline_sim *sim)
 {
-	char *const texts[] = {sim->registry_arn, sim->registry_id, sim->listener_arn,
-		sim->blue_arn, sim->green_arn, sim->other_arn};
+	char *const texts[] = {sim->registry_arn, sim->registry_id, sim->preview_arn,
+		sim->listener_arn, sim->blue_arn, sim->green_arn, sim->other_arn};
 
 	service_server_take_down(&sim->ecs);
 	simulated_world_free(sim->machines);
