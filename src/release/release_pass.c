@@ -20,6 +20,7 @@ struct pass {
 	struct kube_object_list list; /* its histories, from the watch */
 	struct release_histories histories;
 	struct release_failure failure;
+	int rejected;     /* the code with which the API server rejected a history; 0: it did not */
 	int64_t again_ms; /* wall time; 0: none */
 };
 
@@ -192,6 +193,30 @@ static int read_kube_version(struct release_passes *passes, struct arena *arena,
 	return 0;
 }
 
+/* ---- failures ---- */
+
+/* Of the connection or of the moment: the next try may succeed, and says nothing about the Release. */
+static bool is_transient(int code)
+{
+	static const int codes[] = {
+		-EAGAIN, -ECANCELED, -ETIMEDOUT, -EBUSY, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH};
+
+	for (size_t i = 0; i < LENGTH(codes); i++)
+		if (code == codes[i])
+			return true;
+	return false;
+}
+
+static void note_failure(struct pass *pass, int code, const struct err *err)
+{
+	if (pass->failure.reason)
+		return;
+	pass->failure.reason = code == -EPERM ? "NameConflict" : "ApplyFailed";
+	pass->failure.message = arena_copy_span(pass->arena, span_of(err->message));
+}
+
+/* ---- steps ---- */
+
 /* Makes the step. *ret_again: decide again with what was written. */
 static int take_step(struct pass *pass, const struct release_decision *decision, bool *ret_again,
 	struct err *err)
@@ -208,6 +233,11 @@ static int take_step(struct pass *pass, const struct release_decision *decision,
 		if (r == 0)
 			r = release_write_version(&steps, &pass->release, decision->version,
 				pass->arena, &pass->failure, err);
+		if (r < 0 && !is_transient(r)) {
+			note_failure(pass, r, err);
+			pass->rejected = r;
+			r = 0;
+		}
 		*ret_again = !pass->failure.reason;
 		return r;
 	case RELEASE_RECORD:
@@ -243,7 +273,7 @@ static void settle(struct pass *pass, const struct release_decision *decision)
 	struct release_known *known = pass->known;
 
 	/* A version that is not found may still be about to be shown by the watch. */
-	if (decision->failure.reason)
+	if (decision->failure.reason || pass->rejected)
 		return;
 	known->settled_generation = pass->release.generation;
 	known->settled_version = pass->release.version;
@@ -284,14 +314,6 @@ static int take_steps(struct pass *pass, struct span key, struct err *err)
 }
 
 /* ---- applying ---- */
-
-static void note_failure(struct pass *pass, int code, const struct err *err)
-{
-	if (pass->failure.reason)
-		return;
-	pass->failure.reason = code == -EPERM ? "NameConflict" : "ApplyFailed";
-	pass->failure.message = arena_copy_span(pass->arena, span_of(err->message));
-}
 
 /* Of all versions, the current one included. */
 static void list_types(struct pass *pass, struct release_type **ret_types, size_t *ret_count)
@@ -384,18 +406,6 @@ static struct release_observation *observe_nothing(struct arena *arena, size_t c
 	return observations;
 }
 
-/* Of the connection or of the moment: the next try may succeed, and says nothing about the Release. */
-static bool is_transient(int code)
-{
-	static const int codes[] = {
-		-EAGAIN, -ECANCELED, -ETIMEDOUT, -EBUSY, -ECONNREFUSED, -ECONNRESET, -EHOSTUNREACH};
-
-	for (size_t i = 0; i < LENGTH(codes); i++)
-		if (code == codes[i])
-			return true;
-	return false;
-}
-
 static int apply(struct pass *pass, const struct release_manifest *manifest,
 	struct release_applied *ret_applied, struct err *err)
 {
@@ -476,6 +486,8 @@ int release_pass_run(struct release_passes *passes, struct release_known *known,
 		r = take_steps(&pass, key, err);
 		if (r == 0)
 			r = converge(&pass, err);
+		if (r == 0 && pass.rejected)
+			r = err_set(err, pass.rejected, "%.*s", SPAN_ARGS(pass.failure.message));
 	}
 	kube_object_list_release(&pass.list);
 	*ret_again_ms = pass.again_ms;

@@ -8,7 +8,7 @@ import pytest
 
 from api import ApiError
 from conftest import DEADLINE, Servers, wait_until
-from releases import Releases, audit_flags
+from releases import GROUP, Releases, audit_flags
 from test_releases import APP, BLUE, RED, config_map, documents
 
 RELEASE_WORKERS = 4
@@ -72,6 +72,10 @@ def test_taken_over_service_is_left_alone(releases):
     releases.create("web", APP, RED)
     releases.wait_for_available("web", version=1)
     original = releases.object("services", "web")
+    # One that exists and does nothing, so that the Service is not taken for an orphan.
+    releases.api.post(f"{GROUP}/namespaces/{releases.namespace}/canaryreleases", {
+        "apiVersion": "slipway.dev/v1alpha1", "kind": "CanaryRelease", "metadata": {"name": "web-abcde"},
+        "spec": {"release": "web", "version": 1, "path": "nothing"}})
     taken = take_over(releases, original, {"app": "web", "slipway.dev/proxy": "web-abcde"}, 9001)
     releases.wait_for_pass("web")
     # A label that was removed is restored; what the canary holds is not touched, nor by a new version.
