@@ -91,7 +91,7 @@ static const struct taggable *find_taggable(struct span requested)
 }
 
 /* Fails with the error that the model has for the operation. */
-static int fail_missing(struct aws_request *request, struct span requested, struct span name)
+static int fail_missing(struct aws_request *request, struct span requested)
 {
 	const struct shape_service *shapes = request->service->shapes;
 	const struct shape_operation *operation =
@@ -99,8 +99,7 @@ static int fail_missing(struct aws_request *request, struct span requested, stru
 	static const char format[] = "The specified resource was not found: %.*s";
 
 	if (find_taggable(requested)->find == find_cluster)
-		return aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
-			SPAN_ARGS(name));
+		return aws_fail(request, "ClusterNotFoundException", "Cluster not found.");
 	if (shape_operation_has_error(shapes, operation, SPAN("ResourceNotFoundException")))
 		return aws_fail(request, "ResourceNotFoundException", format, SPAN_ARGS(requested));
 	return aws_fail_input(request, format, SPAN_ARGS(requested));
@@ -122,7 +121,7 @@ static int find_tagged(struct aws_request *request, const struct store_object **
 		return -EPERM;
 	object = taggable->find(request, name);
 	if (!object)
-		return fail_missing(request, requested, name);
+		return fail_missing(request, requested);
 	if (object->kind == &cluster_kind && !cluster_facts(object)->active)
 		return aws_fail_input(request,
 			"The specified cluster is inactive. Specify an active "

@@ -307,8 +307,12 @@ static int read_fixed(struct aws_request *request, const char *name, const struc
 			"a fixed-response action needs FixedResponseConfig");
 	if (status.length != 3 || !span_to_unsigned(status, 599, &number) || number < 200 ||
 		(number >= 300 && number < 400))
-		return fail_action(request, name,
-			"FixedResponseConfig.StatusCode must be 2xx, 4xx or 5xx");
+		return aws_fail_input(request,
+			"1 validation error detected: Value '%.*s' at "
+			"'fixedResponseConfig.statusCode' failed to satisfy constraint: Member "
+			"must "
+			"satisfy regular expression pattern: ^(2|4|5)\\d\\d$",
+			SPAN_ARGS(status.data ? status : SPAN("")));
 	if (type.length > 0 && !is_content_type(type))
 		return fail_action(request, name,
 			"FixedResponseConfig.ContentType must be text/plain, text/css, text/html, "

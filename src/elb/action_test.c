@@ -225,16 +225,16 @@ static void test_fixed_response(void **state)
 	const struct json *config;
 	char body[PROXY_BODY_MAX + 1];
 	static const struct {
-		const char *words, *config;
+		const char *error, *words, *config;
 	} rows[] = {
-		{"StatusCode", "'StatusCode':'99'"},
-		{"StatusCode", "'StatusCode':'100'"},
-		{"StatusCode", "'StatusCode':'301'"},
-		{"StatusCode", "'StatusCode':'600'"},
-		{"StatusCode", "'StatusCode':'2xx'"},
-		{"StatusCode", "'StatusCode':'0200'"},
-		{"ContentType", "'StatusCode':'200','ContentType':'image/png'"},
-		{"zero byte", "'StatusCode':'200','MessageBody':'a\\u0000b'"},
+		{"ValidationError", "statusCode", "'StatusCode':'99'"},
+		{"ValidationError", "statusCode", "'StatusCode':'100'"},
+		{"ValidationError", "statusCode", "'StatusCode':'301'"},
+		{"ValidationError", "statusCode", "'StatusCode':'600'"},
+		{"ValidationError", "statusCode", "'StatusCode':'2xx'"},
+		{"ValidationError", "statusCode", "'StatusCode':'0200'"},
+		{INVALID, "ContentType", "'StatusCode':'200','ContentType':'image/png'"},
+		{INVALID, "zero byte", "'StatusCode':'200','MessageBody':'a\\u0000b'"},
 	};
 
 	memset(body, 'x', sizeof(body));
@@ -250,7 +250,7 @@ static void test_fixed_response(void **state)
 		"[{'Type':'fixed-response','FixedResponseConfig':{'StatusCode':'200','MessageBody':"
 		"'two\\nlines'}}]");
 	for (size_t i = 0; i < LENGTH(rows); i++)
-		refuse_action(world, "HTTP", INVALID, rows[i].words,
+		refuse_action(world, "HTTP", rows[i].error, rows[i].words,
 			"[{'Type':'fixed-response','FixedResponseConfig':{%s}}]", rows[i].config);
 	refuse_action(world, "HTTP", INVALID, "needs FixedResponseConfig",
 		"[{'Type':'fixed-response'}]");

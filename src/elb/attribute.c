@@ -101,7 +101,8 @@ static const struct row target_group_rows[] = {
 /* listener_attribute.c rejects the other AWS attributes, which slipway does not support. */
 static const struct row listener_rows[] = {
 	{"tcp.idle_timeout.seconds", "350", TCP, "", 60, 6000, 0},
-	{"routing.http.response.server.enabled", "false", APPLICATION, "false", 0, 0, 0},
+	/* slipway does not name itself in a Server header, so there is none to leave out. */
+	{"routing.http.response.server.enabled", "true", APPLICATION, "true|false", 0, 0, 0},
 };
 
 /* ---- which table, and for which kinds of objects ---- */

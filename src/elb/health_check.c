@@ -31,6 +31,20 @@ static const struct number {
 	{"UnhealthyThresholdCount", 2, 10, 2},
 };
 
+/* Both may be equal for groups of network load balancers. */
+static int check_timeout(struct aws_request *request, bool application, const struct json *document)
+{
+	int64_t timeout = json_get_integer(document, "HealthCheckTimeoutSeconds", 0);
+	int64_t interval = json_get_integer(document, "HealthCheckIntervalSeconds", 0);
+
+	if (timeout < interval || (timeout == interval && !application))
+		return 0;
+	return aws_fail_input(request,
+		"HealthCheckTimeoutSeconds: the timeout of %lld seconds must be smaller than the "
+		"interval of %lld",
+		(long long)timeout, (long long)interval);
+}
+
 static int read_numbers(struct aws_request *request, enum elb_protocol group,
 	enum elb_protocol check, struct json *document)
 {
@@ -45,14 +59,7 @@ static int read_numbers(struct aws_request *request, enum elb_protocol group,
 				(long long)row->min, (long long)row->max);
 		json_set_integer(request->arena, document, row->name, value);
 	}
-	if (json_get_integer(document, "HealthCheckTimeoutSeconds", 0) >=
-		json_get_integer(document, "HealthCheckIntervalSeconds", 0))
-		return aws_fail_input(request,
-			"HealthCheckTimeoutSeconds: the timeout of %lld seconds must be smaller "
-			"than the interval of %lld",
-			(long long)json_get_integer(document, "HealthCheckTimeoutSeconds", 0),
-			(long long)json_get_integer(document, "HealthCheckIntervalSeconds", 0));
-	return 0;
+	return check_timeout(request, group == ELB_HTTP || group == ELB_HTTPS, document);
 }
 
 /* ---- texts ---- */

@@ -215,10 +215,10 @@ static int read_protocol(struct edit *edit)
 	if (!name.data)
 		return aws_fail_input(request, "Protocol: a listener needs a protocol");
 	if (!elb_protocol_read(name, &edit->place.protocol))
-		return aws_fail(request, "UnsupportedProtocolException",
-			"Protocol: slipway does not support %.*s", SPAN_ARGS(name));
+		return aws_fail_input(request, "Protocol: slipway does not support %.*s",
+			SPAN_ARGS(name));
 	if (network != (edit->place.protocol != ELB_HTTP && edit->place.protocol != ELB_HTTPS))
-		return aws_fail(request, "UnsupportedProtocolException",
+		return aws_fail_input(request,
 			"Protocol: the load balancer is %s, so the protocol must be %s, not %.*s",
 			network ? "a network load balancer" : "an application load balancer",
 			network ? "TCP, UDP, TCP_UDP or TLS" : "HTTP or HTTPS", SPAN_ARGS(name));

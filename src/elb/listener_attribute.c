@@ -42,11 +42,6 @@ static int refuse_undone(struct aws_request *request)
 			if (span_is(name, undone[i].name))
 				return aws_fail(request, "InvalidConfigurationRequestException",
 					"%s: %s", undone[i].name, undone[i].reason);
-		if (span_is(name, "routing.http.response.server.enabled") &&
-			span_is(json_get_text(attribute, "Value"), "true"))
-			return aws_fail(request, "InvalidConfigurationRequestException",
-				"%.*s: slipway does not name itself in a Server header",
-				SPAN_ARGS(name));
 	}
 	return 0;
 }

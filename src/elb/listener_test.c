@@ -59,11 +59,11 @@ static void test_protocols(void **state)
 		{world->app, "HTTP", world->http, NULL},
 		{world->app, "HTTP", world->https, NULL},
 		{world->app, "HTTP", world->tcp, "IncompatibleProtocolsException"},
-		{world->app, "TCP", world->tcp, "UnsupportedProtocolException"},
-		{world->app, "GENEVE", world->http, "UnsupportedProtocolException"},
-		{world->app, "QUIC", world->http, "UnsupportedProtocolException"},
-		{world->net, "HTTP", world->http, "UnsupportedProtocolException"},
-		{world->net, "TCP_QUIC", world->tcp, "UnsupportedProtocolException"},
+		{world->app, "TCP", world->tcp, "ValidationError"},
+		{world->app, "GENEVE", world->http, "ValidationError"},
+		{world->app, "QUIC", world->http, "ValidationError"},
+		{world->net, "HTTP", world->http, "ValidationError"},
+		{world->net, "TCP_QUIC", world->tcp, "ValidationError"},
 		{world->net, "TCP", world->tcp, NULL},
 		{world->net, "TCP", world->tcp_udp, NULL},
 		{world->net, "TCP", world->udp, "IncompatibleProtocolsException"},
@@ -255,7 +255,7 @@ static void test_modifying(void **state)
 		arn);
 	action = json_item(json_get(test_item(server, "Listeners", 0), "DefaultActions"), 0);
 	assert_string_equal(test_text_of(server, action, "FixedResponseConfig.StatusCode"), "404");
-	test_refused(server, "ModifyListener", "UnsupportedProtocolException", "TCP",
+	test_refused(server, "ModifyListener", "ValidationError", "TCP",
 		"{'ListenerArn':'%s','Protocol':'TCP'}", arn);
 	test_refused(server, "ModifyListener", "ValidationError", "certificate",
 		"{'ListenerArn':'%s','Protocol':'HTTPS'}", arn);
@@ -346,17 +346,13 @@ static void test_attributes(void **state)
 	assert_int_equal(json_count(json_get(server->answer, "Attributes")), 0);
 
 	test_call(server, "DescribeListenerAttributes", "{'ListenerArn':'%s'}", http);
-	assert_string_equal(test_attribute(server, "routing.http.response.server.enabled"),
-		"false");
+	assert_string_equal(test_attribute(server, "routing.http.response.server.enabled"), "true");
 	test_call(server, "ModifyListenerAttributes",
 		"{'ListenerArn':'%s','Attributes':[{'Key':'routing.http.response.server.enabled',"
 		"'Value':'false'}]}",
 		http);
-	test_refused(server, "ModifyListenerAttributes", "InvalidConfigurationRequestException",
-		"Server header",
-		"{'ListenerArn':'%s','Attributes':[{'Key':'routing.http.response.server.enabled',"
-		"'Value':'true'}]}",
-		http);
+	assert_string_equal(test_attribute(server, "routing.http.response.server.enabled"),
+		"false");
 	test_refused(server, "ModifyListenerAttributes", "InvalidConfigurationRequestException",
 		"does not add headers",
 		"{'ListenerArn':'%s','Attributes':[{'Key':"

@@ -332,8 +332,7 @@ static int describe_requested(struct aws_request *request, const struct json *ar
 		found = elb_target_group_find(request->view, scope, json_text(arn));
 		if (!found)
 			return aws_fail(request, "TargetGroupNotFoundException",
-				"One or more target groups not found: '%.*s'",
-				SPAN_ARGS(json_text(arn)));
+				"One or more target groups not found");
 		json_append(request->arena, list, group_document(request, found));
 	}
 	JSON_EACH_ITEM (names, name) {
@@ -341,8 +340,7 @@ static int describe_requested(struct aws_request *request, const struct json *ar
 			aws_key(request, json_text(name)));
 		if (!found)
 			return aws_fail(request, "TargetGroupNotFoundException",
-				"One or more target groups not found: '%.*s'",
-				SPAN_ARGS(json_text(name)));
+				"One or more target groups not found");
 		json_append(request->arena, list, group_document(request, found));
 	}
 	return answer_list(request, list, SPAN_NONE);

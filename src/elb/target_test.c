@@ -253,7 +253,7 @@ static void groups_come_in_pages(void **state)
 			test_text_of(server, server->answer, "NextMarker"));
 	} while (marker[0]);
 	assert_int_equal(count, 5);
-	test_refused(server, "DescribeTargetGroups", "TargetGroupNotFoundException", "missing",
+	test_refused(server, "DescribeTargetGroups", "TargetGroupNotFoundException", "not found",
 		"{'Names':['missing']}");
 	test_refused(server, "DescribeTargetGroups", "ValidationError", "Only one",
 		"{'Names':['g1'],'LoadBalancerArn':'x'}");

@@ -125,7 +125,7 @@ def test_describe(ecs):
             containerInstances=[instance["containerInstanceArn"]])
     refused(ecs.describe_container_instances, "ClusterNotFoundException", "Cluster not found",
             cluster="absent", containerInstances=[name])
-    refused(ecs.describe_container_instances, "InvalidParameterException", "containerInstances",
+    refused(ecs.describe_container_instances, "InvalidParameterException", "Container instance cannot be empty.",
             containerInstances=[])
     refused(ecs.describe_container_instances, "InvalidParameterException", "100",
             containerInstances=["0" * 32] * 101)

@@ -262,8 +262,8 @@ def balancers_and_groups(row):
     assert row("ModifyTargetGroup", {**group, "HealthCheckPath": "/up"},
                "ValidationError", "HealthCheckPath", {**group, "HealthCheckPath": "up"})[
                    "TargetGroups"][0]["HealthCheckPath"] == "/up"
-    assert row("DescribeTargetGroups", {"TargetGroupArns": [arn]}, *missing, {"Names": ["absent"]})[
-        "TargetGroups"][0]["HealthCheckPath"] == "/up"
+    assert row("DescribeTargetGroups", {"TargetGroupArns": [arn]}, "TargetGroupNotFound", "not found",
+               {"Names": ["absent"]})["TargetGroups"][0]["HealthCheckPath"] == "/up"
     slow = {"Key": "slow_start.duration_seconds", "Value": "30"}
     row("ModifyTargetGroupAttributes", {**group, "Attributes": [slow]}, "ValidationError",
         "slow_start", {**group, "Attributes": [{**slow, "Value": "29"}]})

@@ -163,8 +163,8 @@ def mutual(listener):
     ("LoadBalancerNotFound", "absent", {"LoadBalancerArn": NO_BALANCER}),
     ("ValidationError", "Port", {"Port": 65536}),
     ("MalformedInput", "Port", {"Port": "http"}),
-    ("UnsupportedProtocol", "HTTP or HTTPS", {"Protocol": "TCP"}),
-    ("UnsupportedProtocol", "GENEVE", {"Protocol": "GENEVE"}),
+    ("ValidationError", "HTTP or HTTPS", {"Protocol": "TCP"}),
+    ("ValidationError", "GENEVE", {"Protocol": "GENEVE"}),
     ("ValidationError", "Protocol", {"Protocol": "SPDY"}),
     ("ValidationError", "certificate", {"Protocol": "HTTPS"}),
     ("CertificateNotFound", "absent", {
@@ -186,7 +186,7 @@ def mutual(listener):
             "UserInfoEndpoint": "https://d", "ClientId": "e"}}, *FIXED]}),
     ("InvalidLoadBalancerAction", "lead to itself", {"DefaultActions": [
         {"Type": "redirect", "RedirectConfig": {"StatusCode": "HTTP_301"}}]}),
-    ("InvalidLoadBalancerAction", "2xx, 4xx or 5xx", {"DefaultActions": [
+    ("ValidationError", "fixedResponseConfig.statusCode", {"DefaultActions": [
         {"Type": "fixed-response", "FixedResponseConfig": {"StatusCode": "302"}}]}),
     ("TooManyActions", "exactly one", {"DefaultActions": FIXED + FIXED}),
 ])

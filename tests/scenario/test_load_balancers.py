@@ -198,7 +198,7 @@ def test_target_groups_have_defaults(elb):
     assert elb.describe_target_groups(Names=["plain"])["TargetGroups"] == [made]
     assert elb.describe_target_groups(
         TargetGroupArns=[made["TargetGroupArn"]])["TargetGroups"] == [made]
-    refused(elb.describe_target_groups, "TargetGroupNotFound", "absent", Names=["absent"])
+    refused(elb.describe_target_groups, "TargetGroupNotFound", "not found", Names=["absent"])
     refused(elb.describe_target_groups, "LoadBalancerNotFound", "absent",
             LoadBalancerArn=NO_BALANCER)
 
@@ -212,13 +212,13 @@ def test_target_groups_have_defaults(elb):
     ("ValidationError", "HealthCheckProtocol", {"Protocol": "HTTP", "HealthCheckProtocol": "TCP"}),
     ("ValidationError", "HealthCheckPath", {"Protocol": "HTTP", "HealthCheckPath": "no"}),
     ("ValidationError", "Matcher", {"Protocol": "HTTP", "Matcher": {"HttpCode": "no"}}),
-    ("ValidationError", "smaller", {"HealthCheckIntervalSeconds": 5, "HealthCheckTimeoutSeconds": 5}),
+    ("ValidationError", "smaller", {"HealthCheckIntervalSeconds": 5, "HealthCheckTimeoutSeconds": 6}),
     ("ValidationError", "Port", {"Port": 0}),
 ])
 def test_wrong_target_groups_are_refused(elb, code, part, settings):
     refused(elb.create_target_group, code, part,
             **{"Name": "wrong", "Protocol": "TCP", "Port": 80, **settings})
-    refused(elb.describe_target_groups, "TargetGroupNotFound", "wrong", Names=["wrong"])
+    refused(elb.describe_target_groups, "TargetGroupNotFound", "not found", Names=["wrong"])
 
 
 def test_target_groups_can_be_changed(elb):

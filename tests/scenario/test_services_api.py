@@ -201,7 +201,7 @@ def test_what_makes_no_service(slipway, ecs, members, code, part):
     request = {"serviceName": "refused", "taskDefinition": "web:1", "desiredCount": 1, **members}
     send_refused(slipway, "CreateService", request, code, part)
     failures = ecs.describe_services(services=["refused"])["failures"]
-    assert failures == [{"arn": arn("service/default/refused"), "reason": "MISSING"}]
+    assert failures == [{"arn": arn("service/refused"), "reason": "MISSING"}]
 
 
 def test_a_request_sent_twice_makes_one_service(ecs, cluster):
@@ -218,7 +218,7 @@ def test_missing_services_are_failures(ecs, cluster):
     create(ecs, cluster)
     answer = ecs.describe_services(cluster=cluster, services=["s", "absent"])
     assert len(answer["services"]) == 1
-    assert answer["failures"] == [{"arn": arn(f"service/{cluster}/absent"), "reason": "MISSING"}]
+    assert answer["failures"] == [{"arn": arn("service/absent"), "reason": "MISSING"}]
     elsewhere = arn(f"service/{cluster}/s")
     assert ecs.describe_services(services=[elsewhere])["failures"] == [
         {"arn": elsewhere, "reason": "MISSING"}]
@@ -226,7 +226,7 @@ def test_missing_services_are_failures(ecs, cluster):
     refused(ecs.describe_services, "InvalidParameterException", "services",
             services=[str(i) for i in range(11)])
     refused(ecs.describe_services, "InvalidParameterException", "empty", services=[])
-    refused(ecs.describe_services, "ClusterNotFoundException", "absent", cluster="absent",
+    refused(ecs.describe_services, "ClusterNotFoundException", "Cluster not found.", cluster="absent",
             services=["s"])
 
 
@@ -249,7 +249,7 @@ def test_lists_have_pages_and_filters(ecs, cluster):
             launchType="EC2", nextToken=token)
     refused(ecs.list_services, "InvalidParameterException", "maxResults", cluster=cluster,
             maxResults=0)
-    refused(ecs.list_services, "ClusterNotFoundException", "absent", cluster="absent")
+    refused(ecs.list_services, "ClusterNotFoundException", "Cluster not found.", cluster="absent")
     refused(ecs.list_services_by_namespace, "NamespaceNotFoundException", "ns", namespace="ns")
 
 
@@ -292,7 +292,7 @@ def test_what_needs_one(ecs, cluster):
 @pytest.mark.parametrize("members,code,part", [
     ({"service": "absent"}, "ServiceNotFoundException", "absent"),
     ({"service": ""}, "InvalidParameterException", "service"),
-    ({"cluster": "absent"}, "ClusterNotFoundException", "absent"),
+    ({"cluster": "absent"}, "ClusterNotFoundException", "Cluster not found."),
     ({"desiredCount": -1}, "InvalidParameterException", "desiredCount"),
     ({"taskDefinition": "absent"}, "ClientException", "TaskDefinition not found"),
     ({"taskDefinition": "web:3"}, "ClientException", "TaskDefinition is inactive"),
@@ -398,7 +398,7 @@ def test_a_deployment_is_stopped(slipway, ecs, cluster):
 @pytest.mark.parametrize("operation,request_,code,part", [
     ("ListServiceDeployments", {"service": "absent"}, "ServiceNotFoundException", "absent"),
     ("ListServiceDeployments", {"service": "s", "cluster": "absent"}, "ClusterNotFoundException",
-     "absent"),
+     "Cluster not found."),
     ("ListServiceDeployments", {"service": "s", "status": ["ASLEEP"]},
      "InvalidParameterException", "status"),
     ("DescribeServiceDeployments", {"serviceDeploymentArns": []}, "InvalidParameterException",
@@ -501,7 +501,7 @@ def test_bad_task_sets(ecs, external):
                 **members)
         refused(call, "ServiceNotFoundException", "absent",
                 **{**external, "service": "absent"}, **members)
-        refused(call, "ClusterNotFoundException", "absent",
+        refused(call, "ClusterNotFoundException", "Cluster not found.",
                 **{**external, "cluster": "absent"}, **members)
         if "taskDefinition" not in members and members:
             refused(call, "TaskSetNotFoundException", "ecs-svc/1", **external, **members)

@@ -269,9 +269,8 @@ def test_tags_are_shown_when_asked_for(ecs):
 def test_deregister_and_delete(slipway, ecs):
     for _ in range(3):
         register(ecs, "life")
-    refused(ecs.deregister_task_definition, "InvalidParameterException", "taskDefinition",
-            "revision", taskDefinition="life")
-    refused(ecs.deregister_task_definition, "InvalidParameterException", "revision",
+    refused(ecs.deregister_task_definition, "ClientException", "Revision is missing.", taskDefinition="life")
+    refused(ecs.deregister_task_definition, "ClientException", "Revision is missing.",
             taskDefinition=arn("task-definition/life"))
     refused(ecs.deregister_task_definition, "ClientException", "does not exist",
             taskDefinition="life:9")
@@ -479,5 +478,5 @@ def test_aws_cli(slipway):
                 "--status", "LOST")
     assert aws("deregister-task-definition", "--task-definition", "cli:1")["taskDefinition"][
         "status"] == "INACTIVE"
-    cli_refused(slipway, "InvalidParameterException", "revision", "deregister-task-definition",
+    cli_refused(slipway, "ClientException", "Revision is missing.", "deregister-task-definition",
                 "--task-definition", "cli")

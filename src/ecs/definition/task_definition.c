@@ -316,9 +316,7 @@ static int find_revision(struct aws_request *request, struct span requested,
 	if (ecs_resolve(request, "taskDefinition", "task-definition", requested, &name) < 0)
 		return -EPERM;
 	if (!span_split(name, ':', &family, &digits))
-		return aws_fail_input(request,
-			"taskDefinition: '%.*s' has no revision; write FAMILY:REVISION",
-			SPAN_ARGS(requested));
+		return aws_fail(request, "ClientException", "Revision is missing.");
 	if (!span_to_unsigned(digits, REVISION_MAX, &revision))
 		return aws_fail_input(request,
 			"taskDefinition: Invalid revision number. Number: %.*s", SPAN_ARGS(digits));

@@ -232,8 +232,8 @@ static void what_is_refused(void **state)
 		"task: is required", "{'status':'RUNNING'}");
 	test_refused(server, "SubmitTaskStateChange", "InvalidParameterException",
 		"'FLYING' is not a status", "{'task':'t1','status':'FLYING'}");
-	test_refused(server, "SubmitTaskStateChange", "ClusterNotFoundException", "missing",
-		"{'cluster':'missing','task':'t1','status':'RUNNING'}");
+	test_refused(server, "SubmitTaskStateChange", "ClusterNotFoundException",
+		"Cluster not found.", "{'cluster':'missing','task':'t1','status':'RUNNING'}");
 	test_refused(server, "SubmitTaskStateChange", "ClientException", "run by this server",
 		"{'task':'ours','status':'STOPPED'}");
 	test_refused(server, "SubmitContainerStateChange", "ClientException", "run by this server",

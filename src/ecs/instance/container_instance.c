@@ -229,7 +229,9 @@ int container_instance_describe(struct aws_request *request)
 
 	if (cluster_find(request, json_get_text(request->input, "cluster"), &cluster) < 0)
 		return -EPERM;
-	if (json_count(requested) == 0 || json_count(requested) > DESCRIBE_MAX)
+	if (json_count(requested) == 0)
+		return aws_fail_input(request, "Container instance cannot be empty.");
+	if (json_count(requested) > DESCRIBE_MAX)
 		return aws_fail_input(request, "containerInstances: give 1 to %d of them",
 			DESCRIBE_MAX);
 	JSON_EACH_ITEM (requested, item) {

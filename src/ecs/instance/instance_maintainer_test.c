@@ -318,8 +318,8 @@ static void after_a_reset(void **state)
 	if (store_write_wait(rig->server->store, delete_everything, NULL, NULL, &err) < 0)
 		fail_msg("%s", err.message);
 	pass(rig);
-	test_refused(rig->server, "ListContainerInstances", "ClusterNotFoundException", "machines",
-		"{'cluster':'machines'}");
+	test_refused(rig->server, "ListContainerInstances", "ClusterNotFoundException",
+		"Cluster not found.", "{'cluster':'machines'}");
 	instance_maintainer_reset(rig->maintainer);
 	pass(rig);
 	assert_int_equal(registered(rig, ""), 2);

@@ -134,8 +134,7 @@ int cluster_find(struct aws_request *request, struct span requested,
 		return -EPERM;
 	cluster = store_get(request->view, &cluster_kind, aws_key(request, name));
 	if (!cluster || !cluster_facts(cluster)->active) {
-		aws_fail(request, "ClusterNotFoundException", "Cluster not found: %.*s",
-			SPAN_ARGS(name));
+		aws_fail(request, "ClusterNotFoundException", "Cluster not found.");
 		hint_at_other_regions(request, name);
 		return -EPERM;
 	}

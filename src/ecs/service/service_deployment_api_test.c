@@ -134,8 +134,8 @@ static void test_lists_are_newest_first_with_pages_and_filters(void **state)
 		"{'service':'shop','createdAt':{'after':2,'before':1}}");
 	test_refused(server, "ListServiceDeployments", "ServiceNotFoundException", "missing",
 		"{'service':'missing'}");
-	test_refused(server, "ListServiceDeployments", "ClusterNotFoundException", "nowhere",
-		"{'cluster':'nowhere','service':'shop'}");
+	test_refused(server, "ListServiceDeployments", "ClusterNotFoundException",
+		"Cluster not found.", "{'cluster':'nowhere','service':'shop'}");
 }
 
 static void test_unknown_ones_are_failures(void **state)

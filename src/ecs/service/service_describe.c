@@ -253,9 +253,7 @@ static void describe_one(struct aws_request *request, const struct store_object 
 		return;
 	}
 	if (!aws_arn_looks_like(requested))
-		arn = ecs_arn(request, "service",
-			arena_format(request->arena, "%.*s/%.*s",
-				SPAN_ARGS(cluster_facts(cluster)->name), SPAN_ARGS(requested)));
+		arn = ecs_arn(request, "service", requested); /* without the cluster, as AWS */
 	json_append(request->arena, failures, ecs_failure_missing(request, arn));
 }
 

@@ -139,7 +139,7 @@ static void test_refuses_what_makes_no_service(void **state)
 			"{'serviceName':'a','desiredCount':1}"},
 		{"ClientException", "TaskDefinition not found",
 			"{'serviceName':'a','taskDefinition':'missing','desiredCount':1}"},
-		{"ClusterNotFoundException", "nowhere",
+		{"ClusterNotFoundException", "Cluster not found.",
 			"{'cluster':'nowhere','serviceName':'a','taskDefinition':'web',"
 			"'desiredCount':1}"},
 		{"InvalidParameterException", "both a launch type and capacity provider",
@@ -423,7 +423,7 @@ static void test_refused_updates_change_nothing(void **state)
 		"{'service':'a','deploymentController':{'type':'EXTERNAL'}}");
 	test_refused(server, "UpdateService", "InvalidParameterException", "networkMode",
 		"{'service':'a','taskDefinition':'vpc'}");
-	test_refused(server, "UpdateService", "ClusterNotFoundException", "nowhere",
+	test_refused(server, "UpdateService", "ClusterNotFoundException", "Cluster not found.",
 		"{'cluster':'nowhere','service':'a'}");
 	describe(server, "a");
 	assert_int_equal(json_get_integer(json_item(member(server, "services"), 0), "desiredCount",
@@ -467,8 +467,7 @@ static void test_missing_services_are_failures(void **state)
 	test_call(server, "DescribeServices", "{'services':['a','" ARN "service/other/a']}");
 	assert_int_equal(json_count(member(server, "services")), 0);
 	assert_int_equal(json_count(member(server, "failures")), 2);
-	assert_text(json_get(json_item(member(server, "failures"), 0), "arn"),
-		ARN "service/default/a");
+	assert_text(json_get(json_item(member(server, "failures"), 0), "arn"), ARN "service/a");
 	assert_text(json_get(json_item(member(server, "failures"), 0), "reason"), "MISSING");
 	test_call(server, "DescribeServices",
 		"{'cluster':'other','services':['a','" ARN "service/other/a']}");
@@ -477,7 +476,7 @@ static void test_missing_services_are_failures(void **state)
 		"{'services':[]}");
 	test_refused(server, "DescribeServices", "InvalidParameterException", "at most 10 items",
 		"{'services':['1','2','3','4','5','6','7','8','9','10','11']}");
-	test_refused(server, "DescribeServices", "ClusterNotFoundException", "nowhere",
+	test_refused(server, "DescribeServices", "ClusterNotFoundException", "Cluster not found.",
 		"{'cluster':'nowhere','services':['a']}");
 }
 
@@ -509,7 +508,7 @@ static void test_lists_have_pages_and_filters(void **state)
 	assert_int_equal(json_count(member(server, "serviceArns")), 0);
 	test_call(server, "ListServices", "{'launchType':'EC2','maxResults':100}");
 	assert_int_equal(json_count(member(server, "serviceArns")), 13);
-	test_refused(server, "ListServices", "ClusterNotFoundException", "nowhere",
+	test_refused(server, "ListServices", "ClusterNotFoundException", "Cluster not found.",
 		"{'cluster':'nowhere'}");
 	test_refused(server, "ListServices", "InvalidParameterException", "maxResults",
 		"{'maxResults':101}");

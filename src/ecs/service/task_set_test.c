@@ -222,7 +222,7 @@ static void test_bad_sets_are_refused(void **state)
 		"external deployment controllers", "{'cluster':'default','service':'plain'}");
 	test_refused(server, "CreateTaskSet", "ServiceNotFoundException", "missing",
 		"{'cluster':'default','service':'missing','taskDefinition':'web'}");
-	test_refused(server, "CreateTaskSet", "ClusterNotFoundException", "nowhere",
+	test_refused(server, "CreateTaskSet", "ClusterNotFoundException", "Cluster not found.",
 		"{'cluster':'nowhere','service':'shop','taskDefinition':'web'}");
 	test_refused(server, "CreateTaskSet", "ClientException", "not found",
 		"{" IN_SHOP ",'taskDefinition':'missing'}");

@@ -20,7 +20,7 @@ const described = await call("DescribeContainerInstances", {cluster: "js",
 assert.deepEqual(described.containerInstances[0], containerInstance);
 assert.equal(described.failures[0].reason, "MISSING");
 await refused("DescribeContainerInstances", {cluster: "js", containerInstances: []},
-	"InvalidParameterException", "containerInstances");
+	"InvalidParameterException", "Container instance cannot be empty.");
 
 for (let i = 0; i < 4; i++)
 	await call("RegisterContainerInstance", {cluster: "js"});

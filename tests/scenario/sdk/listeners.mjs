@@ -68,7 +68,7 @@ await refused("ModifyListener", {ListenerArn, MutualAuthentication: {Mode: "veri
 	"InvalidConfigurationRequestException", "MutualAuthentication");
 await refused("CreateListener", {LoadBalancerArn: network.LoadBalancerArn, Protocol: "QUIC",
 	Port: await freePort(network.address), DefaultActions: [{Type: "forward", TargetGroupArn: tcp}]},
-	"UnsupportedProtocolException", "QUIC");
+	"ValidationError", "QUIC");
 await refused("ModifyListener", {ListenerArn, DefaultActions: [{Type: "jwt-validation",
 	JwtValidationConfig: {JwksEndpoint: "https://a", Issuer: "b"}}]},
 	"InvalidLoadBalancerActionException", "jwt-validation");

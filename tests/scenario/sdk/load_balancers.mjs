@@ -80,7 +80,7 @@ for await (const page of sdk.paginateDescribeTargetGroups({client, pageSize: 1},
 assert.deepEqual(names, ["js", "js-1"]);
 await call("DescribeTargetGroups", {TargetGroupArns: [TargetGroupArn]});
 await refused("DescribeTargetGroups", {Names: ["nobody"]}, "TargetGroupNotFoundException",
-	"nobody");
+	"not found");
 const modified = await call("ModifyTargetGroup", {TargetGroupArn, HealthCheckPath: "/up"});
 assert.equal(modified.TargetGroups[0].HealthCheckPath, "/up");
 await refused("ModifyTargetGroup", {TargetGroupArn, HealthCheckTimeoutSeconds: 1},

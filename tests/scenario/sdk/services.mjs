@@ -30,7 +30,7 @@ const described = await call("DescribeServices", {cluster, services: ["shop", "n
 	include: ["TAGS"]});
 assert.equal(described.services[0].taskDefinition, arn("task-definition/web:2"));
 assert.equal(described.services[0].currentServiceRevisions.length >= 1, true);
-assert.deepEqual(described.failures, [{arn: arn("service/js/nobody"), reason: "MISSING"}]);
+assert.deepEqual(described.failures, [{arn: arn("service/nobody"), reason: "MISSING"}]);
 await refused("DescribeServices", {cluster, services: []}, "InvalidParameterException", "empty");
 
 for (const serviceName of ["s1", "s2", "s3"])

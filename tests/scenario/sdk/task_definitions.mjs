@@ -49,8 +49,8 @@ await refused("ListTaskDefinitionFamilies", {maxResults: 101}, "InvalidParameter
 const gone = await call("DeregisterTaskDefinition", {taskDefinition: "js:5"});
 assert.equal(gone.taskDefinition.status, "INACTIVE");
 assert.ok(gone.taskDefinition.deregisteredAt instanceof Date);
-await refused("DeregisterTaskDefinition", {taskDefinition: "js"}, "InvalidParameterException",
-	"revision");
+await refused("DeregisterTaskDefinition", {taskDefinition: "js"}, "ClientException",
+	"Revision is missing.");
 
 const deleted = await call("DeleteTaskDefinitions", {taskDefinitions: ["js:5", "js:4", "js:9"]});
 assert.equal(deleted.taskDefinitions.length, 1);
