@@ -186,7 +186,7 @@ static void run_release_controller(struct world *world)
 	struct release_render render;
 	struct release_manifest manifest;
 	struct json *changed, *status;
-	struct span text;
+	struct span text = SPAN("");
 	struct err err;
 
 	if (!object)
