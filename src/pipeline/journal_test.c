@@ -89,7 +89,9 @@ static void test_deployment_states(void **state)
 		assert_int_equal(read, i);
 		assert_false(pipeline_deployment_may_become(i, PIPELINE_DEPLOYMENT_PENDING));
 		for (unsigned j = 0; j < PIPELINE_DEPLOYMENT_STATE_COUNT; j++) {
-			bool retries = i == PIPELINE_DEPLOYMENT_FAILURE &&
+			/* A rollback that failed, also of a cancelled deployment. */
+			bool retries = (i == PIPELINE_DEPLOYMENT_FAILURE ||
+					       i == PIPELINE_DEPLOYMENT_CANCELLED) &&
 				       j == PIPELINE_DEPLOYMENT_ROLLING_BACK;
 
 			if (pipeline_deployment_is_terminal(i))
