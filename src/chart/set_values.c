@@ -87,7 +87,7 @@ static int take_until(struct setter *setter, const char *stops, struct span *ret
 
 		setter->rest.length--;
 		if (c != '\0' && strchr(stops, c)) {
-			stop = c;
+			stop = (unsigned char)c;
 			break;
 		}
 		if (c == '\\' && setter->kind != SET_LITERAL) {

@@ -222,6 +222,14 @@ static void add_task_sets(struct growing *growing)
 	}
 }
 
+/* To a tenth. */
+static double percent_of(int64_t part, int64_t whole)
+{
+	int64_t tenths = part * WHOLE * 10 / whole;
+
+	return (double)tenths / 10;
+}
+
 /* The service's deployments, as ECS rolls them, and the canary service. */
 static void add_services(struct growing *growing)
 {
@@ -246,9 +254,9 @@ static void add_services(struct growing *growing)
 				 .definition = text_of(reading->canary, "taskDefinition"),
 				 .status = text_of(reading->canary, "status"),
 				 .role = "CANARY",
-				 .scale = desired > 0 ? (double)(json_get_integer(reading->canary,
-									 "desiredCount", 0) *
-								 WHOLE / desired)
+				 .scale = desired > 0 ? percent_of(json_get_integer(reading->canary,
+									   "desiredCount", 0),
+								desired)
 						      : 0,
 				 .desired = json_get_integer(reading->canary, "desiredCount", 0),
 				 .member = "group",
@@ -273,8 +281,7 @@ static void set_shares(const struct growing *growing)
 					? (double)(WHOLE - balancers->canary_weight)
 					: -1;
 		else if (growing->registered > 0)
-			share = (double)(registered * WHOLE * 10 / (int64_t)growing->registered) /
-				10;
+			share = percent_of(registered, (int64_t)growing->registered);
 		if (share >= 0)
 			json_set(growing->arena, (struct json *)set, "traffic",
 				json_new_double(growing->arena, share));

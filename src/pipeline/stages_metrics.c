@@ -198,10 +198,10 @@ static struct group_traffic subtract(const struct group_traffic *now, const stru
 /* "ACCOUNT/REGION/GROUP" of "arn:aws:elasticloadbalancing:REGION:ACCOUNT:targetgroup/GROUP/ID" */
 static struct span group_key(const struct deployment_pass *pass, struct span arn)
 {
-	struct span rest = arn, part = SPAN(""), group = SPAN("");
+	struct span before, rest, group = SPAN("");
 
-	if (span_next_part(&rest, '/', &part) && span_next_part(&rest, '/', &part))
-		group = part;
+	if (span_split(arn, '/', &before, &rest))
+		(void)span_next_part(&rest, '/', &group);
 	return arena_format(pass->arena, "%.*s/%.*s/%.*s",
 		SPAN_ARGS(application_facts(pass->application)->account),
 		SPAN_ARGS(pass->deployment.facts.region), SPAN_ARGS(group));
