@@ -72,7 +72,7 @@ static void add_repository(const struct flow_pass *pass, uint32_t node, struct j
 	json_set_string(pass->arena, document, "branch", repository_facts(repository)->branch);
 }
 
-static struct json *show_node(const struct flow_pass *pass, uint32_t node)
+static struct json *show_node(struct flow_pass *pass, uint32_t node)
 {
 	const struct flow_node_definition *definition = &pass->definition.nodes[node];
 	const struct flow_node_rules *rules = &pass->definition.node_rules[node];
@@ -80,9 +80,10 @@ static struct json *show_node(const struct flow_pass *pass, uint32_t node)
 	struct arena *arena = pass->arena;
 	struct json *depends = json_new_array(arena), *document;
 	struct span reason = flow_pass_reason(pass, node);
+	const struct store_object *stored = flow_pass_node(pass, node)->stored;
 
-	if (pass->nodes[node].stored) {
-		document = flow_api_node_document(arena, pass->nodes[node].stored);
+	if (stored) {
+		document = flow_api_node_document(arena, stored);
 	} else {
 		document = json_new_object(arena);
 		json_set_integer(arena, document, "node", node);
@@ -145,9 +146,9 @@ int flow_api_get(struct aws_request *request)
 		return -EPERM;
 	pass.key = pass.object->key;
 	pass.facts = *flow_facts(pass.object);
-	if (flow_pass_load(&pass, &request->err) < 0)
+	if (flow_pass_load(&pass, NULL, &request->err) < 0)
 		return aws_fail_store(request);
 	code = show(request, &pass);
-	flow_engine_free(pass.engine);
+	flow_pass_unload(&pass, NULL, 0);
 	return code;
 }

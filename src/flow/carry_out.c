@@ -12,18 +12,22 @@
 
 static void list_step(struct flow_pass *pass, uint32_t node)
 {
-	if (!pass->nodes[node].is_listed)
+	struct flow_pass_node *at = flow_pass_node(pass, node);
+
+	if (!at->is_listed)
 		*(uint32_t *)fields_append(pass->arena, &pass->steps, sizeof(node)) = node;
-	pass->nodes[node].is_listed = true;
+	at->is_listed = true;
 }
 
 static int take_steps(struct flow_pass *pass, struct err *err)
 {
 	struct flow_step step;
+	const uint32_t *read;
+	size_t count;
 	int code = 0;
 
 	while (code >= 0 && flow_engine_next_step(pass->engine, &step)) {
-		const struct flow_node_facts *facts = &pass->nodes[step.node].facts;
+		const struct flow_node_facts *facts = &flow_pass_node(pass, step.node)->facts;
 
 		switch (step.type) {
 		case FLOW_STEP_OBSERVE:
@@ -49,17 +53,18 @@ static int take_steps(struct flow_pass *pass, struct err *err)
 		list_step(pass, step.node);
 	}
 	/* A new plan of a node that waits for approval is no step of the engine. */
-	for (uint32_t i = 0; i < pass->definition.graph->node_count; i++) {
-		if (pass->nodes[i].needs_plan)
-			list_step(pass, i);
+	read = flow_pass_nodes(pass, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (flow_pass_node(pass, read[i])->needs_plan)
+			list_step(pass, read[i]);
 	}
 	return code;
 }
 
 /* Whether a deployment is to be made or stopped for the node. */
-static bool has_step(const struct flow_pass *pass, uint32_t node)
+static bool has_step(struct flow_pass *pass, uint32_t node)
 {
-	const struct flow_pass_node *at = &pass->nodes[node];
+	const struct flow_pass_node *at = flow_pass_node(pass, node);
 	const struct flow_node_facts *facts = &at->facts;
 	struct deployment_record deployment;
 
@@ -91,7 +96,7 @@ static void filter_steps(struct flow_pass *pass)
 		if (is_needed && count < STEPS_MAX)
 			steps[count++] = steps[i];
 		else
-			pass->nodes[steps[i]].is_listed = false;
+			flow_pass_node(pass, steps[i])->is_listed = false;
 		if (is_needed && count == STEPS_MAX)
 			flow_pass_again_at(pass, pass->now_ms);
 	}
@@ -114,7 +119,7 @@ static void write_names(struct flow_pass *pass, uint32_t node)
 static void update_node(struct flow_pass *pass, uint32_t node)
 {
 	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
-	struct flow_node_facts *facts = &pass->nodes[node].facts;
+	struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 
 	flow_node_facts_set_record(facts, record, pass->arena);
 	write_names(pass, node);
@@ -133,16 +138,20 @@ static void update_node(struct flow_pass *pass, uint32_t node)
 static bool take_changes(struct flow_pass *pass)
 {
 	bool changed = flow_engine_take_record_changed(pass->engine);
+	const uint32_t *read;
+	size_t count;
 	uint32_t node;
 
 	while ((node = flow_engine_next_changed(pass->engine)) != FLOW_NO_NODE) {
 		update_node(pass, node);
-		pass->nodes[node].must_write = true;
+		flow_pass_node(pass, node)->must_write = true;
 	}
 	pass->changed = (struct field_list){0};
-	for (uint32_t i = 0; i < pass->definition.graph->node_count; i++) {
-		if (pass->nodes[i].must_write)
-			*(uint32_t *)fields_append(pass->arena, &pass->changed, sizeof(i)) = i;
+	read = flow_pass_nodes(pass, &count);
+	for (size_t i = 0; i < count; i++) {
+		if (flow_pass_node(pass, read[i])->must_write)
+			*(uint32_t *)fields_append(pass->arena, &pass->changed, sizeof(*read)) =
+				read[i];
 	}
 	flow_facts_set_record(&pass->facts, flow_engine_record(pass->engine));
 	if (pass->facts.is_started && pass->facts.started_ms == 0)
@@ -160,7 +169,6 @@ static int read_files(struct flow_pass *pass, struct store_transaction *transact
 	const struct flow_node_facts *facts, struct deployment_source *ret_source, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
-	const struct store_object *object;
 	const struct json *entry;
 	int code = 0;
 
@@ -172,14 +180,12 @@ static int read_files(struct flow_pass *pass, struct store_transaction *transact
 		return deployment_source_read(store_head(transaction),
 			deployment_key(arena, flow_pass_application(pass, node), facts->from),
 			arena, ret_source, err);
-	if (!pass->files) {
-		object = store_get(pass->view, &flow_files_kind, pass->key);
-		code = object ? json_parse(object->api, pass->arena, &pass->files, err)
-			      : err_set(err, -ENOENT, "the files of the flow are missing");
-	}
+	if (!pass->loaded->files)
+		code = flow_loaded_read_files(pass->loaded,
+			store_get(pass->view, &flow_files_kind, pass->key), err);
 	if (code < 0)
 		return code;
-	entry = json_get_span(pass->files, pass->definition.nodes[node].name);
+	entry = json_get_span(pass->loaded->files, pass->definition.nodes[node].name);
 	*ret_source = (struct deployment_source){.files = json_get(entry, "files"),
 		.application_file = json_get_text(entry, "applicationFile")};
 	return ret_source->files ? 0 : err_set(err, -ENOENT, "the files of the node are missing");
@@ -202,9 +208,9 @@ static void set_place(const struct flow_pass *pass, struct store_transaction *tr
 	request->role = object ? deployment_facts(object)->role : SPAN("");
 }
 
-static struct span approvers_of(const struct flow_pass *pass, uint32_t node)
+static struct span approvers_of(struct flow_pass *pass, uint32_t node)
 {
-	const struct flow_pass_node *at = &pass->nodes[node];
+	const struct flow_pass_node *at = flow_pass_node(pass, node);
 	_buffer_ struct buffer text = {0};
 	struct json *document = at->document;
 
@@ -349,11 +355,11 @@ static int stop(struct flow_pass *pass, struct store_transaction *transaction, u
 /* ---- approvals ---- */
 
 /* Each wait asks anew: votes of an earlier one are void. */
-static int bind_approval(const struct flow_pass *pass, struct store_transaction *transaction,
+static int bind_approval(struct flow_pass *pass, struct store_transaction *transaction,
 	uint32_t node, const struct flow_node_facts *facts, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
-	const struct store_object *stored = pass->nodes[node].stored;
+	const struct store_object *stored = flow_pass_node(pass, node)->stored;
 	struct span key = flow_node_key(arena, pass->key, node);
 	struct approval approval = {.subject = key,
 		.digest = facts->digest,
@@ -376,7 +382,7 @@ static int bind_approval(const struct flow_pass *pass, struct store_transaction 
 static int put_step(struct flow_pass *pass, struct store_transaction *transaction, uint32_t node,
 	struct flow_node_facts *facts, struct err *err)
 {
-	if (pass->nodes[node].needs_plan)
+	if (flow_pass_node(pass, node)->needs_plan)
 		return start_plan(pass, transaction, node, facts, err);
 	if (facts->phase == FLOW_PHASE_UNDOING)
 		return undo(pass, transaction, node, facts, err);
@@ -388,7 +394,7 @@ static int put_node(struct flow_pass *pass, struct store_transaction *transactio
 	const struct flow_node_facts *facts, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
-	const struct flow_pass_node *at = &pass->nodes[node];
+	const struct flow_pass_node *at = flow_pass_node(pass, node);
 	struct span api = at->document ? json_to_text(at->document, arena)
 			  : at->stored ? at->stored->api
 				       : SPAN("{}");
@@ -431,9 +437,13 @@ static int put_pass(struct store_transaction *transaction, void *context, struct
 {
 	struct flow_pass *pass = context;
 	const uint32_t *steps = pass->steps.items, *changed = pass->changed.items;
-	int code = pass->must_write ? flow_put(transaction, pass->key, pass->object->api,
-					      &pass->facts, pass->object->revision, err)
-				    : 0;
+	int code;
+
+	if (pass->must_write)
+		pass->revision = store_next_revision(transaction);
+	code = pass->must_write ? flow_put(transaction, pass->key, pass->object->api, &pass->facts,
+					  pass->object->revision, err)
+				: 0;
 
 	if (code >= 0 && pass->must_write)
 		code = supersede_older(pass, transaction, err);
@@ -441,16 +451,17 @@ static int put_pass(struct store_transaction *transaction, void *context, struct
 		code = store_delete(transaction, &flow_order_kind, pass->key, pass->order->revision,
 			err);
 	for (size_t i = 0; i < pass->steps.count && code >= 0; i++) {
-		struct flow_node_facts facts = pass->nodes[steps[i]].facts;
+		struct flow_node_facts facts = flow_pass_node(pass, steps[i])->facts;
 
 		code = put_step(pass, transaction, steps[i], &facts, err);
 		if (code >= 0)
 			code = put_node(pass, transaction, steps[i], &facts, err);
 	}
 	for (size_t i = 0; i < pass->changed.count && code >= 0; i++) {
-		if (!pass->nodes[changed[i]].is_listed) /* else it was put with its step */
-			code = put_node(pass, transaction, changed[i],
-				&pass->nodes[changed[i]].facts, err);
+		const struct flow_pass_node *at = flow_pass_node(pass, changed[i]);
+
+		if (!at->is_listed) /* else it was put with its step */
+			code = put_node(pass, transaction, changed[i], &at->facts, err);
 	}
 	return code;
 }
@@ -459,7 +470,7 @@ static int put_pass(struct store_transaction *transaction, void *context, struct
 static int take_refusal(struct flow_pass *pass, struct err *err)
 {
 	uint32_t node = pass->refused;
-	struct flow_pass_node *at = &pass->nodes[node];
+	struct flow_pass_node *at = flow_pass_node(pass, node);
 	bool may_pass = pass->refusal.code == -EBUSY || pass->refusal.code == -E2BIG;
 	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
 	enum flow_event_type type = may_pass                               ? FLOW_EVENT_UNAVAILABLE
@@ -475,7 +486,7 @@ static int take_refusal(struct flow_pass *pass, struct err *err)
 	return flow_pass_apply(pass, type, node, err);
 }
 
-static void write_audit(const struct flow_pass *pass)
+static void write_audit(struct flow_pass *pass)
 {
 	const uint32_t *steps = pass->steps.items;
 	struct span account, head = pass->facts.head;
@@ -483,7 +494,7 @@ static void write_audit(const struct flow_pass *pass)
 
 	span_split(pass->facts.head, '/', &account, &head);
 	for (size_t i = 0; pass->config->audit && i < pass->steps.count; i++) {
-		const struct flow_node_facts *facts = &pass->nodes[steps[i]].facts;
+		const struct flow_node_facts *facts = &flow_pass_node(pass, steps[i])->facts;
 		const struct aws_caller caller = {.account = pass->facts.account,
 			.user = pass->facts.created_by.length > 0 ? pass->facts.created_by
 								  : SPAN(USER),
@@ -514,6 +525,7 @@ static void write_audit(const struct flow_pass *pass)
 
 int flow_carry_out(struct flow_pass *pass, struct err *err)
 {
+	flow_engine_repeat_steps(pass->engine);
 	for (;;) {
 		int code = take_steps(pass, err);
 

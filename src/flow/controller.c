@@ -20,6 +20,7 @@ struct flow_controller {
 	struct delivery_targets *targets;
 	struct controller *controller;
 	struct controller_handle handle;
+	struct flow_cache cache;
 };
 
 /* ---- targets ---- */
@@ -85,23 +86,6 @@ static int delete_part(struct store_transaction *transaction, void *context, str
 
 /* ---- passes ---- */
 
-static int run(struct flow_pass *pass, struct err *err)
-{
-	int64_t next_ms;
-	int code = flow_pass_load(pass, err);
-
-	if (code >= 0 && pass->facts.state == FLOW_PENDING)
-		flow_resolve_commits(pass);
-	if (code >= 0)
-		code = flow_observe(pass, err);
-	if (code >= 0)
-		code = flow_carry_out(pass, err);
-	if (code >= 0 && (next_ms = flow_engine_next_ms(pass->engine)) > 0)
-		flow_pass_again_at(pass, next_ms);
-	flow_engine_free(pass->engine);
-	return code;
-}
-
 /* The application of the head was deleted, and all that is left of it is deleted with it. */
 static bool is_orphan(const struct flow_pass *pass)
 {
@@ -115,6 +99,30 @@ static bool has_work(const struct flow_pass *pass)
 	       store_get(pass->view, &flow_order_kind, pass->key);
 }
 
+/* The flow as the view has it; false: there is nothing to do. */
+static bool read_flow(struct flow_pass *pass, const struct store_view *view)
+{
+	pass->view = view;
+	pass->object = store_get(view, &flow_kind, pass->key);
+	if (!pass->object)
+		return false;
+	pass->facts = *flow_facts(pass->object);
+	pass->facts.is_deleting |= is_orphan(pass);
+	return has_work(pass);
+}
+
+/* Under the claim, in a view that has everything that its earlier owner wrote. */
+static int run_owned(struct flow_pass *pass, struct store *store, struct err *err)
+{
+	_view_ struct store_view *view = store_view_open(store);
+
+	if (!read_flow(pass, view))
+		return 0;
+	return pass->facts.is_deleting ? claims_write(pass->config->claims, &pass->claim,
+						 delete_part, pass, NULL, err)
+				       : flow_pass_run(pass, &pass->controller->cache, err);
+}
+
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
 {
 	struct flow_controller *controller = call->context;
@@ -122,29 +130,26 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	_arena_ struct arena *arena = arena_new(0);
 	struct flow_pass pass = {.controller = controller,
 		.config = &controller->config,
-		.view = view,
 		.arena = arena,
 		.now_ms = runner_wall_ms(call->runner),
 		.key = key,
-		.object = store_get(view, &flow_kind, key),
 		.refused = FLOW_NO_NODE};
 	int code;
 
-	if (!pass.object)
+	if (!read_flow(&pass, view)) {
+		flow_cache_drop(&controller->cache, key);
 		return 0;
-	pass.facts = *flow_facts(pass.object);
-	pass.facts.is_deleting |= is_orphan(&pass);
-	if (!has_work(&pass))
-		return 0;
+	}
 	code = claims_acquire(controller->config.claims,
 		arena_format(arena, FLOW_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)), &pass.claim, err);
-	if (code == -EBUSY)
-		return 0; /* another server has the claim; claim_freed() starts a pass */
+	if (code == -EBUSY) {
+		/* Another server has the claim; claim_freed() starts a pass. */
+		flow_cache_drop(&controller->cache, key);
+		return 0;
+	}
 	if (code < 0)
 		return code;
-	code = pass.facts.is_deleting ? claims_write(controller->config.claims, &pass.claim,
-						delete_part, &pass, NULL, err)
-				      : run(&pass, err);
+	code = run_owned(&pass, call->store, err);
 	/* A client has changed something meanwhile, or the claim has moved: once more from the start. */
 	if (code == -ESTALE) {
 		pass.again_ms = pass.now_ms + PASS_POLL_MS;
@@ -228,6 +233,7 @@ int flow_controller_start(const struct flow_controller_config *config,
 	int code;
 
 	flows->config = *config;
+	flow_cache_init(&flows->cache, FLOW_CACHE_BYTES_MAX);
 	flows->runner = runner_group_new(config->runner, "flows");
 	targets.runner = controller.runner = flows->runner;
 	flows->targets = delivery_targets_new(&targets);
@@ -254,6 +260,7 @@ void flow_controller_stop(struct flow_controller *flows)
 	runner_join(flows->runner, NULL);
 	delivery_targets_free(flows->targets);
 	controller_handle_destroy(&flows->handle);
+	flow_cache_destroy(&flows->cache);
 	runner_free(flows->runner);
 	free(flows);
 }

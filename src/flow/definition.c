@@ -65,8 +65,14 @@ static struct span text_of(const struct json *object, const char *name)
 	return text.data ? text : SPAN("");
 }
 
-static int read_nodes(const struct json *nodes, struct flow_definition *definition,
-	struct flow_edge *edges, uint32_t *ret_edge_count, struct err *err)
+static struct span copy_text(struct arena *arena, const struct json *object, const char *name)
+{
+	return arena_copy_span(arena, text_of(object, name));
+}
+
+static int read_nodes(const struct json *nodes, struct arena *arena,
+	struct flow_definition *definition, struct flow_edge *edges, uint32_t *ret_edge_count,
+	struct err *err)
 {
 	uint32_t index = 0, count = (uint32_t)json_array_count(nodes), edge_count = 0;
 
@@ -74,14 +80,14 @@ static int read_nodes(const struct json *nodes, struct flow_definition *definiti
 		int64_t source = json_get_integer(value, "source", 0);
 
 		definition->nodes[index] =
-			(struct flow_node_definition){.name = text_of(value, "name"),
+			(struct flow_node_definition){.name = copy_text(arena, value, "name"),
 				.is_chain = json_get_bool(value, "chain", false),
 				.has_files = json_get_bool(value, "files", false),
 				.is_latest = json_get_bool(value, "latest", false),
 				.is_git = json_get_bool(value, "git", false),
-				.commit = text_of(value, "commit"),
+				.commit = copy_text(arena, value, "commit"),
 				.source = (enum flow_commit_source)source,
-				.from = text_of(value, "from")};
+				.from = copy_text(arena, value, "from")};
 		if (source < 0 || source >= FLOW_COMMIT_SOURCE_COUNT)
 			return err_set(err, -EINVAL,
 				"node %u of a stored flow has an unknown source", index);
@@ -120,8 +126,9 @@ int flow_definition_read(struct span text, struct arena *arena,
 	struct flow_edge *edges;
 	const struct json *nodes;
 	uint32_t edge_count = 0, count;
+	_arena_ struct arena *scratch = arena_new(0);
 	struct json *document;
-	int code = json_parse(text, arena, &document, err);
+	int code = json_parse(text, scratch, &document, err);
 
 	if (code < 0)
 		return code;
@@ -137,7 +144,7 @@ int flow_definition_read(struct span text, struct arena *arena,
 		.node_rules = arena_allocate_array(arena, count, sizeof(struct flow_node_rules)),
 		.nodes = arena_allocate_array(arena, count, sizeof(struct flow_node_definition))};
 	edges = memory_allocate_array(FLOW_EDGES_MAX, sizeof(*edges));
-	code = read_nodes(nodes, &definition, edges, &edge_count, err);
+	code = read_nodes(nodes, arena, &definition, edges, &edge_count, err);
 	if (code >= 0) {
 		definition.graph = flow_graph_new(arena, count, edges, edge_count);
 		*ret_definition = definition;

@@ -25,7 +25,7 @@ struct flow_definition {
 };
 
 struct json *flow_definition_write(const struct flow_definition *definition, struct arena *arena);
-/* Everything in the arena. -EINVAL: it is none. */
+/* Everything in the arena, copied from the text. -EINVAL: it is none. */
 int flow_definition_read(struct span text, struct arena *arena,
 	struct flow_definition *ret_definition, struct err *err);
 

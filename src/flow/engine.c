@@ -101,13 +101,76 @@ bool flow_engine_next_step(struct flow_engine *engine, struct flow_step *ret_ste
 	return false;
 }
 
+/* ---- active nodes ---- */
+
+static bool is_active(const struct flow_node_record *record)
+{
+	return record->state != FLOW_NODE_PENDING && !flow_node_state_is_terminal(record->state);
+}
+
+static void update_active(struct flow_engine *engine, uint32_t node)
+{
+	struct node *at = &engine->nodes[node];
+	bool is_there = at->position > 0;
+
+	if (is_active(&at->record) == is_there)
+		return;
+	engine->is_active_sorted = false;
+	if (is_there) {
+		uint32_t last = engine->active[--engine->active_count];
+
+		engine->active[at->position - 1] = last;
+		engine->nodes[last].position = at->position;
+		at->position = 0;
+	} else {
+		engine->active[engine->active_count++] = node;
+		at->position = engine->active_count;
+	}
+}
+
+static int compare_nodes(const void *a, const void *b)
+{
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	return (left > right) - (left < right);
+}
+
+const uint32_t *flow_engine_active(struct flow_engine *engine, uint32_t *ret_count)
+{
+	if (!engine->is_active_sorted) {
+		qsort(engine->active, engine->active_count, sizeof(*engine->active), compare_nodes);
+		for (uint32_t i = 0; i < engine->active_count; i++)
+			engine->nodes[engine->active[i]].position = i + 1;
+	}
+	engine->is_active_sorted = true;
+	*ret_count = engine->active_count;
+	return engine->active;
+}
+
+void flow_engine_repeat_steps(struct flow_engine *engine)
+{
+	uint32_t node, count;
+	const uint32_t *active = flow_engine_active(engine, &count);
+
+	while ((node = queue_take(&engine->listed, engine->graph->node_count)) != FLOW_NO_NODE)
+		engine->nodes[node].is_listed = false;
+	for (uint32_t i = 0; i < count; i++)
+		list_node(engine, active[i]);
+}
+
 /* ---- one node ---- */
+
+static void put_timer(struct flow_engine *engine, uint32_t node, int64_t at_ms)
+{
+	static_assert(FLOW_NODES_MAX <= TIMERS_PER_MS, "each node has its own place");
+	heap_put(&engine->timers, &engine->nodes[node].timer, at_ms * TIMERS_PER_MS + node);
+}
 
 void flow_engine_set_deadline(struct flow_engine *engine, uint32_t node, int64_t at_ms)
 {
 	engine->nodes[node].record.deadline_ms = at_ms;
 	if (at_ms > 0)
-		heap_put(&engine->timers, &engine->nodes[node].timer, at_ms);
+		put_timer(engine, node, at_ms);
 	else
 		heap_remove(&engine->timers, &engine->nodes[node].timer);
 	flow_engine_mark(engine, node);
@@ -125,6 +188,7 @@ void flow_engine_move(struct flow_engine *engine, uint32_t node, enum flow_node_
 		record->since_ms = engine->now_ms;
 	record->state = (uint8_t)state;
 	record->phase = (uint8_t)phase;
+	update_active(engine, node);
 	engine->open += was_terminal && !is_terminal;
 	engine->open -= !was_terminal && is_terminal;
 	flow_engine_set_deadline(engine, node, 0);
@@ -350,6 +414,7 @@ static struct flow_engine *engine_new(const struct flow_graph *graph,
 	engine->changed.items = memory_allocate_array(count, sizeof(uint32_t));
 	engine->listed.items = memory_allocate_array(count, sizeof(uint32_t));
 	engine->stack = memory_allocate_array((size_t)count + 1, sizeof(uint32_t));
+	engine->active = memory_allocate_array(count, sizeof(uint32_t));
 	engine->now_ms = now_ms;
 	return engine;
 }
@@ -392,11 +457,11 @@ struct flow_engine *flow_engine_restore(const struct flow_graph *graph,
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		engine->nodes[i].record = node_records[i];
 		if (node_records[i].deadline_ms > 0)
-			heap_put(&engine->timers, &engine->nodes[i].timer,
-				node_records[i].deadline_ms);
-		list_node(engine, i);
+			put_timer(engine, i, node_records[i].deadline_ms);
+		update_active(engine, i);
 	}
 	recount(engine);
+	flow_engine_repeat_steps(engine);
 	if (record->state == FLOW_ROLLING_BACK)
 		flow_engine_walk_begin(engine);
 	return engine;
@@ -412,6 +477,7 @@ void flow_engine_free(struct flow_engine *engine)
 	free(engine->changed.items);
 	free(engine->listed.items);
 	free(engine->stack);
+	free(engine->active);
 	free(engine);
 }
 
@@ -424,7 +490,7 @@ int64_t flow_engine_next_ms(const struct flow_engine *engine)
 {
 	const struct heap_item *first = heap_first(&engine->timers);
 
-	return first ? first->at : 0;
+	return first ? flow_engine_timer_ms(first) : 0;
 }
 
 const struct flow_record *flow_engine_record(const struct flow_engine *engine)
@@ -442,5 +508,5 @@ size_t flow_engine_memory(const struct flow_engine *engine)
 	return sizeof(*engine) + engine->timers.size * sizeof(*engine->timers.items) +
 	       (size_t)engine->graph->node_count *
 		       (sizeof(*engine->nodes) + sizeof(*engine->node_rules) +
-			       3 * sizeof(uint32_t));
+			       4 * sizeof(uint32_t));
 }

@@ -241,6 +241,10 @@ uint32_t flow_engine_next_changed(struct flow_engine *engine);
 bool flow_engine_take_record_changed(struct flow_engine *engine);
 /* The next step; false: none. */
 bool flow_engine_next_step(struct flow_engine *engine, struct flow_step *ret_step);
+/* From now on, the steps that are still to be taken come again, those of lower nodes first. */
+void flow_engine_repeat_steps(struct flow_engine *engine);
+/* Nodes that are neither PENDING nor terminal, in ascending order; valid until the next event. Only these have steps. */
+const uint32_t *flow_engine_active(struct flow_engine *engine, uint32_t *ret_count);
 /* When FLOW_EVENT_TIME is due; 0: never. */
 int64_t flow_engine_next_ms(const struct flow_engine *engine);
 

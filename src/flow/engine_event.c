@@ -385,7 +385,8 @@ static int time_passed(struct flow_engine *engine, const struct flow_event *even
 	struct heap_item *first;
 
 	(void)err;
-	while ((first = heap_first(&engine->timers)) && first->at <= event->now_ms)
+	while ((first = heap_first(&engine->timers)) &&
+		flow_engine_timer_ms(first) <= event->now_ms)
 		expire(engine, (uint32_t)(CONTAINER_OF(first, struct node, timer) - engine->nodes));
 	return 0;
 }

@@ -5,11 +5,15 @@
 #include "base/heap.h"
 #include "flow/engine.h"
 
+/* Of nodes that are due in the same millisecond the lower one comes first, whatever happened before. */
+#define TIMERS_PER_MS 16384
+
 struct node {
 	struct flow_node_record record;
 	struct heap_item timer;
 	/* Dependencies that are not done; while the flow rolls back: dependents that the rollback has not passed. */
 	uint32_t waiting;
+	uint32_t position; /* in `active`, counted from 1; 0: it is not there */
 	bool is_changed, is_listed;
 	bool is_kept; /* not rolled back, because the rollback of a node that needs it failed */
 };
@@ -31,6 +35,8 @@ struct flow_engine {
 	uint32_t walk_left; /* nodes that the rollback has not passed */
 	struct node_queue changed, listed;
 	uint32_t *stack; /* room for every node */
+	uint32_t *active, active_count;
+	bool is_active_sorted;
 	struct heap timers;
 	int64_t now_ms;
 };
@@ -38,6 +44,11 @@ struct flow_engine {
 static inline struct flow_node_record *flow_engine_edit(struct flow_engine *engine, uint32_t node)
 {
 	return &engine->nodes[node].record;
+}
+
+static inline int64_t flow_engine_timer_ms(const struct heap_item *timer)
+{
+	return timer->at / TIMERS_PER_MS;
 }
 
 /* The record has changed: it is to be stored, and its step may be another one. */

@@ -66,7 +66,7 @@ struct world {
 
 static unsigned seen_states[FLOW_NODE_STATE_COUNT], seen_reasons[FLOW_REASON_COUNT],
 	seen_flows[FLOW_STATE_COUNT], seen_phases[FLOW_PHASE_COUNT], seen_steps[FLOW_STEP_UNDO + 1],
-	restarts;
+	restarts, repeated_steps;
 
 static unsigned below(struct world *world, unsigned limit)
 {
@@ -227,6 +227,48 @@ static void restart(struct world *world)
 		&world->record, world->records, world->now_ms);
 	drain(world);
 	restarts++;
+}
+
+/* The engine that was kept decides as one that is restored from what is stored; either continues. */
+static void compare_restored(struct world *world)
+{
+	struct flow_engine *restored = flow_engine_restore(world->graph, &world->rules,
+		world->node_rules, &world->record, world->records, world->now_ms);
+	struct flow_step step, kept_step;
+	const uint32_t *active, *kept_active;
+	uint32_t count, kept_count;
+
+	flow_engine_repeat_steps(world->engine);
+	while (flow_engine_next_step(restored, &step)) {
+		assert_true(flow_engine_next_step(world->engine, &kept_step));
+		assert_int_equal(step.type, kept_step.type);
+		assert_int_equal(step.node, kept_step.node);
+		assert_int_equal(step.run, kept_step.run);
+		assert_int_equal(step.rolls_back, kept_step.rolls_back);
+		/* It was not taken yet. */
+		assert_true(world->nodes[step.node].has_step);
+		assert_int_equal(world->nodes[step.node].step.type, step.type);
+		repeated_steps++;
+	}
+	assert_false(flow_engine_next_step(world->engine, &kept_step));
+	active = flow_engine_active(restored, &count);
+	kept_active = flow_engine_active(world->engine, &kept_count);
+	assert_int_equal(count, kept_count);
+	assert_memory_equal(active, kept_active, count * sizeof(*active));
+	for (uint32_t i = 0, at = 0; i < world->graph->node_count; i++) {
+		bool is_active = world->records[i].state != FLOW_NODE_PENDING &&
+				 !flow_node_state_is_terminal(world->records[i].state);
+
+		assert_int_equal(is_active, at < count && active[at] == i);
+		at += is_active;
+	}
+	assert_int_equal(flow_engine_next_ms(restored), flow_engine_next_ms(world->engine));
+	if (chance(world, 50)) {
+		flow_engine_free(restored);
+		return;
+	}
+	flow_engine_free(world->engine);
+	world->engine = restored;
 }
 
 /* ---- the world ---- */
@@ -433,7 +475,10 @@ static void one_round(struct world *world, bool calm)
 			answer_plan(world, node, calm);
 	} else if (dice < 88) {
 		restart(world);
-	} else if (dice < 91) {
+		compare_restored(world);
+	} else if (dice < 89) {
+		compare_restored(world);
+	} else if (dice < 92) {
 		/* An observation that the engine did not wait for. */
 		event = event_of(world,
 			FLOW_EVENT_PLANNED +
@@ -551,6 +596,7 @@ static void test_flows(void **state)
 			fail_msg("no flow ended as %s", flow_state_name(i));
 	}
 	assert_true(restarts > FLOWS);
+	assert_true(repeated_steps > FLOWS);
 }
 
 int main(void)

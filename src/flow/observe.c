@@ -61,10 +61,11 @@ static int observe_head(struct flow_pass *pass, bool has_older, struct err *err)
 static void reset_nodes(struct flow_pass *pass)
 {
 	for (uint32_t i = 0; i < pass->definition.graph->node_count; i++) {
-		struct flow_node_facts *facts = &pass->nodes[i].facts;
+		struct flow_node_facts *facts;
 
 		if (flow_node_state_is_terminal(flow_engine_node(pass->engine, i)->state))
 			continue;
+		facts = &flow_pass_node(pass, i)->facts;
 		facts->started_ms = 0;
 		facts->undo = SPAN("");
 		flow_pass_set_detail(pass, i, SPAN(""));
@@ -152,7 +153,7 @@ static enum flow_event_type event_of(const struct deployment_facts *deployment)
 static int observe_deployment(struct flow_pass *pass, uint32_t node, struct err *err)
 {
 	const struct flow_node_record *record = flow_engine_node(pass->engine, node);
-	struct flow_node_facts *facts = &pass->nodes[node].facts;
+	struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 	struct span application = flow_pass_application(pass, node);
 	struct flow_event event = {.node = node, .run = record->run};
 	struct deployment_record deployment;
@@ -171,7 +172,7 @@ static int observe_deployment(struct flow_pass *pass, uint32_t node, struct err 
 	if (pass->definition.nodes[node].is_git && deployment.facts.is_planned &&
 		!span_equal(facts->commit, deployment.facts.commit)) {
 		facts->commit = deployment.facts.commit;
-		pass->nodes[node].must_write = true;
+		flow_pass_node(pass, node)->must_write = true;
 	}
 	event.has_live_state = application_has_live_state(pass->view, application);
 	if (event.type == FLOW_EVENT_DEPLOYMENT_FAILED ||
@@ -199,7 +200,7 @@ static int observe_sync(struct flow_pass *pass, uint32_t node, struct err *err)
 
 static int observe_undo(struct flow_pass *pass, uint32_t node, struct err *err)
 {
-	const struct flow_node_facts *facts = &pass->nodes[node].facts;
+	const struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 	struct deployment_record deployment;
 
 	if (facts->undo.length == 0)
@@ -237,9 +238,19 @@ static int observe_node(struct flow_pass *pass, uint32_t node, struct err *err)
 	return 0;
 }
 
+/* Events change the list of the engine; nodes that become active now have nothing to observe yet. */
+static const uint32_t *copy_active(const struct flow_pass *pass, uint32_t *ret_count)
+{
+	const uint32_t *active = flow_engine_active(pass->engine, ret_count);
+
+	return (const uint32_t *)arena_copy(pass->arena, active, *ret_count * sizeof(*active));
+}
+
 int flow_observe(struct flow_pass *pass, struct err *err)
 {
 	bool has_older, has_newer;
+	const uint32_t *active;
+	uint32_t count;
 	int code = take_order(pass, err);
 
 	find_others(pass, &has_older, &has_newer);
@@ -247,7 +258,8 @@ int flow_observe(struct flow_pass *pass, struct err *err)
 		code = observe_head(pass, has_older, err);
 	if (code >= 0 && has_newer)
 		code = flow_pass_apply(pass, FLOW_EVENT_SUPERSEDE, 0, err);
-	for (uint32_t i = 0; i < pass->definition.graph->node_count && code >= 0; i++)
-		code = observe_node(pass, i, err);
+	active = copy_active(pass, &count);
+	for (uint32_t i = 0; i < count && code >= 0; i++)
+		code = observe_node(pass, active[i], err);
 	return code < 0 ? code : flow_pass_apply(pass, FLOW_EVENT_TIME, 0, err);
 }

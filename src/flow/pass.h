@@ -7,6 +7,7 @@
 #define FLOW_PASS_H
 
 #include "base/json.h"
+#include "flow/cache.h"
 #include "flow/controller.h"
 #include "flow/definition.h"
 #include "flow/kinds.h"
@@ -34,18 +35,23 @@ struct flow_pass {
 	struct span key;
 	const struct store_object *object;
 	struct flow_facts facts;
-	struct flow_definition definition;
+	struct flow_loaded *loaded;
+	struct flow_definition definition; /* of `loaded`, as the engine */
 	struct flow_engine *engine;
-	struct flow_pass_node *nodes;
-	bool must_write;                  /* the flow */
-	const struct store_object *order; /* that was taken; NULL */
-	struct json *files;               /* of the flow, once read */
-	struct field_list changed, steps; /* uint32_t: nodes */
+	bool must_write;                        /* the flow */
+	const struct store_object *order;       /* that was taken; NULL */
+	struct field_list read, changed, steps; /* uint32_t: nodes */
+	uint64_t revision;                      /* of the flow's record, once it is written */
 	/* Of the last try to store: the node whose deployment was refused, and why. */
 	uint32_t refused;
 	struct err refusal;
 	int64_t again_ms;
 };
+
+/* Notes of a node, read when a pass first asks for them. They live as long as the pass. */
+struct flow_pass_node *flow_pass_node(struct flow_pass *pass, uint32_t node);
+/* The nodes that the pass has asked for, in ascending order. */
+const uint32_t *flow_pass_nodes(struct flow_pass *pass, size_t *ret_count);
 
 void flow_pass_again_at(struct flow_pass *pass, int64_t wall_ms);
 int flow_pass_apply(struct flow_pass *pass, enum flow_event_type type, uint32_t node,
@@ -61,8 +67,10 @@ struct span flow_pass_reason(const struct flow_pass *pass, uint32_t node);
 bool flow_pass_find_deployment(const struct flow_pass *pass, struct span application,
 	struct span id, struct deployment_record *ret_record);
 
-/* Reads graph, rules and nodes. The engine is to be freed. */
-int flow_pass_load(struct flow_pass *pass, struct err *err);
+/* Graph, rules and engine: those that the cache has kept, else from the store. cache: NULL for none. */
+int flow_pass_load(struct flow_pass *pass, struct flow_cache *cache, struct err *err);
+/* Keeps them for the next pass if `code` says that all changes are stored and the flow continues, else frees them. */
+void flow_pass_unload(struct flow_pass *pass, struct flow_cache *cache, int code);
 
 /* observe.c: what has happened since the last pass, as events. */
 int flow_observe(struct flow_pass *pass, struct err *err);
@@ -80,5 +88,8 @@ void flow_resolve_commits(struct flow_pass *pass);
 
 /* carry_out.c: the steps of the engine, and the transaction. */
 int flow_carry_out(struct flow_pass *pass, struct err *err);
+
+/* All of it in turn; the claim is acquired. */
+int flow_pass_run(struct flow_pass *pass, struct flow_cache *cache, struct err *err);
 
 #endif

@@ -24,7 +24,7 @@ bool flow_plan_find_source(struct flow_pass *pass, uint32_t node, struct span *r
 	if (!object)
 		return false;
 	if (definition->is_git) {
-		const struct flow_node_facts *facts = &pass->nodes[node].facts;
+		const struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 		bool is_resolved = !definition->is_latest && facts->commit.length > 0;
 
 		*ret_from = SPAN("");
@@ -64,9 +64,9 @@ static bool takes_part(const struct flow_pass *pass, uint32_t node,
 	return read.kind.length == 0 || (definition->is_chain ? read.on_chain : read.on_flow);
 }
 
-static bool is_unchanged(const struct flow_pass *pass, uint32_t node, struct span application)
+static bool is_unchanged(struct flow_pass *pass, uint32_t node, struct span application)
 {
-	const struct flow_node_facts *facts = &pass->nodes[node].facts;
+	const struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 	const struct store_object *object = store_get(pass->view, &application_kind, application);
 
 	if (facts->from.length > 0 || facts->commit.length == 0 || !object ||
@@ -118,17 +118,24 @@ static struct json *write_plan(const struct flow_pass *pass, const struct deploy
 	return shown;
 }
 
+static void require_plan(struct flow_pass *pass, uint32_t node)
+{
+	struct flow_pass_node *at = flow_pass_node(pass, node);
+
+	at->needs_plan = at->must_write = true;
+}
+
 /* The result of a deployment that only plans, as an event. */
 static int take_plan(struct flow_pass *pass, uint32_t node, struct err *err)
 {
-	struct flow_node_facts *facts = &pass->nodes[node].facts;
+	struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 	struct flow_event event = {.type = FLOW_EVENT_PLANNED, .node = node};
 	struct deployment_record plan;
 
 	if (!flow_pass_find_deployment(pass, flow_pass_application(pass, node),
 		    facts->plan_deployment, &plan)) {
 		facts->plan_deployment = SPAN("");
-		pass->nodes[node].needs_plan = pass->nodes[node].must_write = true;
+		require_plan(pass, node);
 		return 0;
 	}
 	if (!pipeline_deployment_is_terminal(plan.facts.state))
@@ -148,9 +155,9 @@ static int take_plan(struct flow_pass *pass, uint32_t node, struct err *err)
 
 static int plan_for_approval(struct flow_pass *pass, uint32_t node, struct err *err)
 {
-	if (pass->nodes[node].facts.plan_deployment.length > 0)
+	if (flow_pass_node(pass, node)->facts.plan_deployment.length > 0)
 		return take_plan(pass, node, err);
-	pass->nodes[node].needs_plan = true;
+	flow_pass_node(pass, node)->needs_plan = true;
 	return 0;
 }
 
@@ -158,7 +165,7 @@ static int plan_for_approval(struct flow_pass *pass, uint32_t node, struct err *
 
 static int plan_at_once(struct flow_pass *pass, uint32_t node, bool unchanged, struct err *err)
 {
-	struct flow_node_facts *facts = &pass->nodes[node].facts;
+	struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 	const struct span texts[] = {facts->commit, facts->from};
 	struct flow_event event = {
 		.type = FLOW_EVENT_PLANNED, .node = node, .is_unchanged = unchanged};
@@ -171,7 +178,7 @@ static int plan_at_once(struct flow_pass *pass, uint32_t node, bool unchanged, s
 
 int flow_plan_node(struct flow_pass *pass, uint32_t node, struct err *err)
 {
-	struct flow_node_facts *facts = &pass->nodes[node].facts;
+	struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 	struct span application = flow_pass_application(pass, node);
 	const struct store_object *object = store_get(pass->view, &application_kind, application);
 
@@ -198,7 +205,7 @@ int flow_plan_node(struct flow_pass *pass, uint32_t node, struct err *err)
 
 int flow_plan_again(struct flow_pass *pass, uint32_t node, struct err *err)
 {
-	struct flow_node_facts *facts = &pass->nodes[node].facts;
+	struct flow_node_facts *facts = &flow_pass_node(pass, node)->facts;
 	struct span from, commit;
 	enum flow_commit_source source;
 
@@ -213,6 +220,6 @@ int flow_plan_again(struct flow_pass *pass, uint32_t node, struct err *err)
 	facts->from = from;
 	facts->commit = commit;
 	facts->source = source;
-	pass->nodes[node].needs_plan = pass->nodes[node].must_write = true;
+	require_plan(pass, node);
 	return 0;
 }

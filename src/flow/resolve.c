@@ -28,17 +28,19 @@ void flow_resolve_commits(struct flow_pass *pass)
 {
 	for (uint32_t i = 0; i < pass->definition.graph->node_count; i++) {
 		const struct flow_node_definition *node = &pass->definition.nodes[i];
-		struct flow_node_facts *facts = &pass->nodes[i].facts;
+		struct flow_node_facts *facts;
 		const struct store_object *repository = NULL;
 		struct err err = {0};
 
-		if (!node->is_git || node->is_latest || flow_commit_is_full(node->commit) ||
-			facts->commit.length > 0 || facts->state != FLOW_NODE_PENDING)
+		if (!node->is_git || node->is_latest || flow_commit_is_full(node->commit))
+			continue;
+		facts = &flow_pass_node(pass, i)->facts;
+		if (facts->commit.length > 0 || facts->state != FLOW_NODE_PENDING)
 			continue;
 		origin_find(pass->view, flow_pass_application(pass, i), pass->arena, &repository);
 		if (!repository || !pass->config->repositories)
 			continue;
-		pass->nodes[i].must_write = true;
+		flow_pass_node(pass, i)->must_write = true;
 		facts->source = node->source;
 		/* The deployment tries once more to read a commit that cannot be read now, and says why. */
 		if (read_commit(pass, repository_facts(repository), node->commit, &facts->commit,
