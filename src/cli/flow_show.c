@@ -204,6 +204,28 @@ void flow_print_plan(const struct app *app, const struct json *node)
 	app_print_changes(json_get(plan, "changes"));
 }
 
+static void print_approvers(const struct json *node)
+{
+	const struct json *approval = json_get(node, "approval");
+	const char *before = "; by ";
+	long long given = 0;
+
+	if (!approval)
+		return;
+	JSON_EACH_ITEM (json_get(approval, "votes"), vote)
+		given += json_get_bool(vote, "approves", false);
+	printf("%.*s waits for approval: %lld of %lld", SPAN_ARGS(app_text(node, "application")),
+		given, (long long)json_get_integer(approval, "minimum", 1));
+	JSON_EACH_ITEM (json_get(approval, "approvers"), user) {
+		printf("%s%.*s", before, SPAN_ARGS(user->text));
+		before = ", ";
+	}
+	if (json_get_bool(approval, "refusesRequester", false))
+		printf("; not by %.*s, the user of the flow's head",
+			SPAN_ARGS(app_text(approval, "requester")));
+	puts("");
+}
+
 static void print_votes(const struct app *app, const struct json *node)
 {
 	JSON_EACH_ITEM (json_path(node, "approval.votes"), vote) {
@@ -229,8 +251,10 @@ void flow_print(const struct app *app, const struct json *flow)
 				SPAN_ARGS(commit_of(app, node)),
 				SPAN_ARGS(app_text(node, "commitSource")));
 		print_votes(app, node);
-		if (span_is(app_text(node, "state"), "WAITING_APPROVAL"))
-			flow_print_plan(app, node);
+		if (!span_is(app_text(node, "state"), "WAITING_APPROVAL"))
+			continue;
+		print_approvers(node);
+		flow_print_plan(app, node);
 	}
 }
 

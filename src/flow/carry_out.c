@@ -359,12 +359,16 @@ static int bind_approval(struct flow_pass *pass, struct store_transaction *trans
 	uint32_t node, const struct flow_node_facts *facts, struct err *err)
 {
 	struct arena *arena = store_transaction_arena(transaction);
+	const struct flow_approval_rules *rules = &pass->definition.nodes[node].approval;
 	const struct store_object *stored = flow_pass_node(pass, node)->stored;
 	struct span key = flow_node_key(arena, pass->key, node);
 	struct approval approval = {.subject = key,
 		.digest = facts->digest,
-		.minimum = 1,
+		.approvers = rules->approvers,
+		.approver_count = rules->approver_count,
+		.minimum = rules->minimum,
 		.requester = pass->facts.created_by,
+		.refuses_requester = rules->excludes_requester,
 		.deadline_ms = facts->deadline_ms};
 
 	if (facts->state != FLOW_NODE_WAITING_APPROVAL)

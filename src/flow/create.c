@@ -96,6 +96,11 @@ static void define_node(const struct post_sync_head *head, const struct flow_con
 		.is_latest = own && own->commit == FLOW_COMMIT_LATEST,
 		.commit = SPAN(""),
 		.from = application ? application_facts(application)->succeeded : SPAN("")};
+	if (own)
+		node->approval = (struct flow_approval_rules){.approvers = own->approvers.items,
+			.approver_count = own->approvers.count,
+			.minimum = own->minimum_approvers > 0 ? own->minimum_approvers : 1,
+			.excludes_requester = own->excludes_requester};
 	if (!node->has_files)
 		node->is_git = flow_application_find_commit(head->view, planned->application->id,
 			head->key, head->deployment->commit, head->message, arena, &node->commit,

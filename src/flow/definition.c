@@ -11,6 +11,20 @@ static void set_flag(struct arena *arena, struct json *object, const char *name,
 		json_set_bool(arena, object, name, true);
 }
 
+static void write_approval(struct arena *arena, struct json *object,
+	const struct flow_approval_rules *rules)
+{
+	struct json *approvers = json_new_array(arena);
+
+	for (size_t i = 0; i < rules->approver_count; i++)
+		json_append(arena, approvers, json_new_string(arena, rules->approvers[i]));
+	if (rules->approver_count > 0)
+		json_set(arena, object, "approvers", approvers);
+	if (rules->minimum > 1)
+		json_set_integer(arena, object, "minApprovers", rules->minimum);
+	set_flag(arena, object, "excludesRequester", rules->excludes_requester);
+}
+
 static struct json *write_node(const struct flow_definition *definition, uint32_t index,
 	struct arena *arena)
 {
@@ -37,6 +51,7 @@ static struct json *write_node(const struct flow_definition *definition, uint32_
 		json_set_integer(arena, value, "source", node->source);
 	if (node->from.length > 0)
 		json_set_string(arena, value, "from", node->from);
+	write_approval(arena, value, &node->approval);
 	return value;
 }
 
@@ -70,6 +85,21 @@ static struct span copy_text(struct arena *arena, const struct json *object, con
 	return arena_copy_span(arena, text_of(object, name));
 }
 
+static struct flow_approval_rules read_approval(struct arena *arena, const struct json *value)
+{
+	const struct json *list = json_get(value, "approvers");
+	size_t count = json_array_count(list), at = 0;
+	struct span *approvers = arena_allocate_array(arena, count, sizeof(*approvers));
+
+	JSON_EACH_ITEM (list, item)
+		approvers[at++] =
+			arena_copy_span(arena, item->type == JSON_STRING ? item->text : SPAN(""));
+	return (struct flow_approval_rules){.approvers = approvers,
+		.approver_count = count,
+		.minimum = json_get_integer(value, "minApprovers", 1),
+		.excludes_requester = json_get_bool(value, "excludesRequester", false)};
+}
+
 static int read_nodes(const struct json *nodes, struct arena *arena,
 	struct flow_definition *definition, struct flow_edge *edges, uint32_t *ret_edge_count,
 	struct err *err)
@@ -87,7 +117,8 @@ static int read_nodes(const struct json *nodes, struct arena *arena,
 				.is_git = json_get_bool(value, "git", false),
 				.commit = copy_text(arena, value, "commit"),
 				.source = (enum flow_commit_source)source,
-				.from = copy_text(arena, value, "from")};
+				.from = copy_text(arena, value, "from"),
+				.approval = read_approval(arena, value)};
 		if (source < 0 || source >= FLOW_COMMIT_SOURCE_COUNT)
 			return err_set(err, -EINVAL,
 				"node %u of a stored flow has an unknown source", index);

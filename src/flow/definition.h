@@ -5,7 +5,15 @@
 #include "base/json.h"
 #include "flow/kinds.h"
 
-/* Where the files of a node come from. */
+/* The users that approve a node. */
+struct flow_approval_rules {
+	const struct span *approvers; /* none: every user that may write */
+	size_t approver_count;
+	int64_t minimum;         /* different users; 0 counts as 1 */
+	bool excludes_requester; /* the user that started the flow may not approve */
+};
+
+/* Where the files of a node come from, and the users that approve it. */
 struct flow_node_definition {
 	struct span name; /* of the application */
 	bool is_chain;    /* of a chain: the application has to take part in chains */
@@ -15,6 +23,7 @@ struct flow_node_definition {
 	struct span commit; /* "": the branch */
 	enum flow_commit_source source;
 	struct span from; /* else those of this deployment; "": it has none */
+	struct flow_approval_rules approval;
 };
 
 struct flow_definition {

@@ -28,6 +28,7 @@ static int teardown(void **state)
 static void test_definition(void **state)
 {
 	static const struct flow_edge edges[] = {{1, 0}, {2, 0}, {2, 1}};
+	static const struct span users[] = {{"ann", 3}, {"bob", 3}};
 	struct flow_node_rules rules[] = {
 		{0}, {.requires_approval = true, .soak_ms = 5000}, {.is_disabled = true}};
 	struct flow_node_definition nodes[] = {
@@ -36,7 +37,11 @@ static void test_definition(void **state)
 			.is_git = true,
 			.commit = SPAN("v1"),
 			.source = FLOW_COMMIT_FROM_TRAILER,
-			.from = SPAN("")},
+			.from = SPAN(""),
+			.approval = {.approvers = users,
+				.approver_count = 2,
+				.minimum = 2,
+				.excludes_requester = true}},
 		{.name = SPAN("c"),
 			.is_latest = true,
 			.is_chain = true,
@@ -77,6 +82,13 @@ static void test_definition(void **state)
 		assert_int_equal(read.node_rules[i].requires_approval, rules[i].requires_approval);
 		assert_int_equal(read.node_rules[i].soak_ms, rules[i].soak_ms);
 	}
+	assert_int_equal(read.nodes[0].approval.approver_count, 0);
+	assert_int_equal(read.nodes[0].approval.minimum, 1);
+	assert_false(read.nodes[0].approval.excludes_requester);
+	assert_int_equal(read.nodes[1].approval.approver_count, 2);
+	assert_true(span_is(read.nodes[1].approval.approvers[1], "bob"));
+	assert_int_equal(read.nodes[1].approval.minimum, 2);
+	assert_true(read.nodes[1].approval.excludes_requester);
 	assert_int_equal(flow_definition_find(&read, SPAN("b")), 1);
 	assert_int_equal(flow_definition_find(&read, SPAN("x")), FLOW_NO_NODE);
 }

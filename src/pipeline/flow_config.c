@@ -33,10 +33,13 @@ static const struct field node_fields[] = {
 	{"appName", FIELD_TEXT, NODE(name), .required = true},
 	{"depends", FIELD_VALUE, NODE(depends)},
 	{"requireApproval", FIELD_BOOL, NODE(requires_approval)},
+	{"approvers", FIELD_TEXTS, NODE(approvers)},
+	{"minApproverNum", FIELD_COUNT, NODE(minimum_approvers)},
+	{"excludeRequester", FIELD_BOOL, NODE(excludes_requester)},
 	{"commit", FIELD_CHOICE, NODE(commit), .choices = commits},
 	{"soak", FIELD_DURATION, NODE(soak_ms)},
 };
-static const struct flow_node_config node_defaults = {.soak_ms = -1};
+static const struct flow_node_config node_defaults = {.soak_ms = -1, .minimum_approvers = -1};
 static const struct field_table node_table = {
 	FIELDS(node_fields), .defaults = &node_defaults, .size = sizeof(struct flow_node_config)};
 
@@ -104,6 +107,77 @@ static int check_conditions(struct field_reader *reader, const struct flow_confi
 			return fields_fail(reader, conditions[i].line,
 				"commitPrefix is empty; every commit starts the flow when there "
 				"are no conditions");
+	}
+	return 0;
+}
+
+static int check_approvers(struct field_reader *reader, uint32_t line,
+	const struct field_list *approvers)
+{
+	const struct span *names = approvers->items;
+
+	if (approvers->count == 0)
+		return fields_fail(reader, line,
+			"approvers is empty; without it every user with the right to write may "
+			"approve");
+	if (approvers->count > FLOW_APPROVERS_MAX)
+		return fields_fail(reader, line, "approvers has more than %d items",
+			FLOW_APPROVERS_MAX);
+	for (size_t i = 0; i < approvers->count; i++) {
+		if (names[i].length == 0)
+			return fields_fail(reader, line, "approvers has an empty name");
+		for (size_t j = 0; j < i; j++) {
+			if (span_equal(names[i], names[j]))
+				return fields_fail(reader, line,
+					"approvers: user \"%.*s\" is listed twice",
+					SPAN_ARGS(names[i]));
+		}
+	}
+	return 0;
+}
+
+static int check_minimum(struct field_reader *reader, uint32_t line,
+	const struct flow_node_config *node)
+{
+	if (node->minimum_approvers == 0 || node->minimum_approvers > FLOW_APPROVERS_MAX)
+		return fields_fail(reader, line, "minApproverNum: expected 1 to %d",
+			FLOW_APPROVERS_MAX);
+	if (node->approvers.count > 0 && node->minimum_approvers > (int64_t)node->approvers.count)
+		return fields_fail(reader, line,
+			"minApproverNum is %d, but only %zu approvers are listed",
+			(int)node->minimum_approvers, node->approvers.count);
+	return 0;
+}
+
+/* value: the node in the file. */
+static int check_approval(struct field_reader *reader, const struct json *value,
+	const struct flow_node_config *node)
+{
+	static const char *const keys[] = {"approvers", "minApproverNum", "excludeRequester"};
+	const struct json *found[LENGTH(keys)];
+	int r = 0;
+
+	for (size_t i = 0; i < LENGTH(keys); i++) {
+		found[i] = fields_find(value, keys[i]);
+		if (found[i] && !node->requires_approval)
+			return fields_fail(reader, found[i]->line,
+				"%s has no effect without requireApproval: true", keys[i]);
+	}
+	if (found[0])
+		r = check_approvers(reader, found[0]->line, &node->approvers);
+	return r < 0 || !found[1] ? r : check_minimum(reader, found[1]->line, node);
+}
+
+static int check_approvals(struct field_reader *reader, const struct json *graph,
+	const struct flow_config *config)
+{
+	const struct flow_node_config *node = config->nodes.items;
+
+	JSON_EACH_ITEM (graph, value) {
+		int r = check_approval(reader, value, node++);
+
+		if (r < 0)
+			return r;
 	}
 	return 0;
 }
@@ -304,7 +378,8 @@ static int read_flow(struct field_reader *reader, const struct json *value, stru
 	take_lines(graph, &config->nodes, sizeof(struct flow_node_config));
 	take_lines(fields_find(value, "conditions"), &config->conditions,
 		sizeof(struct flow_condition));
-	return check_graph(reader, config, head);
+	r = check_approvals(reader, graph, config);
+	return r < 0 ? r : check_graph(reader, config, head);
 }
 
 static int read_chain(struct field_reader *reader, const struct json *value, struct span head,

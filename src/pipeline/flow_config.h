@@ -13,6 +13,7 @@
 #include "pipeline/flow_graph.h"
 
 #define FLOW_BLOCKS_MAX 1000
+#define FLOW_APPROVERS_MAX 100 /* of a node */
 
 /* A failed node blocks its dependents in any case. Name in files and meaning for the others. */
 #define FLOW_FAILURE_POLICIES(X)                                                                   \
@@ -45,8 +46,11 @@ struct flow_node_config {
 	struct span name;
 	const struct json *depends; /* list of texts; NULL: none */
 	bool requires_approval;
-	int commit;      /* enum flow_commit_choice */
-	int64_t soak_ms; /* -1: the flow's */
+	struct field_list approvers; /* struct span; empty: everyone with the right to write */
+	int64_t minimum_approvers;   /* different users; -1: 1 */
+	bool excludes_requester;     /* the user that started the flow may not approve */
+	int commit;                  /* enum flow_commit_choice */
+	int64_t soak_ms;             /* -1: the flow's */
 };
 
 /* One item of spec.postSync.chain.applications: all applications that match. */

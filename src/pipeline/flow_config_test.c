@@ -70,6 +70,9 @@ static void test_all_keys(void **state)
 {
 	const struct flow_config *config = load(GRAPH "        - appName: a\n"
 						      "          requireApproval: true\n"
+						      "          approvers: [ann, bob]\n"
+						      "          minApproverNum: 2\n"
+						      "          excludeRequester: true\n"
 						      "        - appName: b\n"
 						      "          depends: [a]\n"
 						      "          commit: latest\n"
@@ -90,11 +93,16 @@ static void test_all_keys(void **state)
 	assert_span(nodes[0].name, "a");
 	assert_int_equal(nodes[0].line, 8);
 	assert_true(nodes[0].requires_approval);
+	assert_int_equal(nodes[0].approvers.count, 2);
+	assert_span(((const struct span *)nodes[0].approvers.items)[1], "bob");
+	assert_int_equal(nodes[0].minimum_approvers, 2);
+	assert_true(nodes[0].excludes_requester);
 	assert_int_equal(nodes[0].commit, FLOW_COMMIT_FROZEN);
 	assert_int_equal(nodes[0].soak_ms, -1);
 	assert_span(nodes[1].name, "b");
-	assert_int_equal(nodes[1].line, 10);
-	assert_false(nodes[1].requires_approval);
+	assert_int_equal(nodes[1].line, 13);
+	assert_false(nodes[1].requires_approval || nodes[1].excludes_requester);
+	assert_int_equal(nodes[1].approvers.count, 0);
 	assert_int_equal(nodes[1].commit, FLOW_COMMIT_LATEST);
 	assert_int_equal(nodes[1].soak_ms, 90000);
 	assert_int_equal(config->conditions.count, 1);
@@ -182,6 +190,45 @@ static void test_bad_graphs(void **state)
 	(void)state;
 	for (size_t i = 0; i < LENGTH(bad); i++)
 		assert_refused(bad[i].text, bad[i].message);
+}
+
+#define APPROVAL GRAPH "        - appName: a\n          requireApproval: true\n"
+
+static void test_bad_approvals(void **state)
+{
+	static const struct bad {
+		const char *text, *message;
+	} bad[] = {
+		{GRAPH "        - appName: a\n          approvers: [ann]\n",
+			"app.yaml:9: approvers has no effect without requireApproval: true"},
+		{GRAPH "        - appName: b\n        - appName: a\n          requireApproval: "
+		       "false\n          minApproverNum: 2\n",
+			"app.yaml:11: minApproverNum has no effect without requireApproval: true"},
+		{GRAPH "        - appName: a\n          excludeRequester: true\n",
+			"app.yaml:9: excludeRequester has no effect without requireApproval: true"},
+		{APPROVAL "          approvers: []\n",
+			"app.yaml:10: approvers is empty; without it every user with the right to "
+			"write may approve"},
+		{APPROVAL "          approvers: [ann, \"\"]\n",
+			"app.yaml:10: approvers has an empty name"},
+		{APPROVAL "          approvers: [ann, bob, ann]\n",
+			"app.yaml:10: approvers: user \"ann\" is listed twice"},
+		{APPROVAL "          minApproverNum: 0\n",
+			"app.yaml:10: minApproverNum: expected 1 to 100"},
+		{APPROVAL "          minApproverNum: 101\n",
+			"app.yaml:10: minApproverNum: expected 1 to 100"},
+		{APPROVAL "          approvers: [ann]\n          minApproverNum: 2\n",
+			"app.yaml:11: minApproverNum is 2, but only 1 approvers are listed"},
+	};
+	_buffer_ struct buffer text = BUFFER_WITH_CAP(0);
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(bad); i++)
+		assert_refused(bad[i].text, bad[i].message);
+	buffer_add_string(&text, APPROVAL "          approvers:\n");
+	for (unsigned i = 0; i <= FLOW_APPROVERS_MAX; i++)
+		buffer_format(&text, "            - user%u\n", i);
+	assert_refused(buffer_span(&text).data, "app.yaml:10: approvers has more than 100 items");
 }
 
 /* A long cycle is shown with its begin and its end. */
@@ -327,6 +374,7 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_all_keys, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_defaults, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_bad_graphs, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_bad_approvals, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_long_cycle, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_limits, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_conditions, setup, teardown),

@@ -9,6 +9,13 @@ from rest_requests import ask
 NETWORK = {"awsvpcConfiguration": {"subnets": ["subnet-1"]}}
 
 
+def user(server, name):
+    """The key of a new user that may do everything."""
+    made = ask(server, "POST", "/v1/keys", json.dumps({"user": name}))
+    assert made.status in (200, 201), made.body
+    return made.json
+
+
 class Application:
     """A folder of files in JSON, which is YAML, and what is asked of slipway about it."""
 

@@ -7,7 +7,7 @@ import threading
 import time
 
 import pytest
-from applications import Application
+from applications import Application, user
 from balancing import free_port
 from conftest import DEADLINE, wait_until
 from rest_requests import ask
@@ -41,12 +41,6 @@ class Pipeline(Application):
 @pytest.fixture
 def app(slipway, tmp_path):
     return Pipeline(slipway, tmp_path / "app", f"app-{tmp_path.name[-12:].strip('_-')}")
-
-
-def user(server, name):
-    made = ask(server, "POST", "/v1/keys", json.dumps({"user": name}))
-    assert made.status in (200, 201), made.body
-    return made.json
 
 
 def states(deployment):

@@ -1,7 +1,9 @@
 """Flows whose nodes need approval: the plan that is approved, the users, and what makes it void."""
 import json
+import os
 
 import pytest
+from applications import user
 from conftest import wait_until
 from flows import Flow, note, notes, prefix_of
 from rest_requests import ask
@@ -69,6 +71,98 @@ def test_reject(flow, tmp_path):
     assert vote(flow, "a").status == 200
     wait_until(lambda: flow.get()["state"] == "SUCCESS", "the retry succeeds")
     assert notes(tmp_path) == ["a", "b"]
+
+
+def test_approvers(flow, tmp_path):
+    """Only the listed users approve, each counts once, and all of them are kept."""
+    keys = {name: user(flow.server, flow.name(name)) for name in ("u1", "u2", "u3")}
+    flow.add("a", note(tmp_path, "a"))
+    flow.graph(("a", [], {**APPROVAL, "minApproverNum": 2,
+                          "approvers": [flow.name("u1"), flow.name("u2")]}))
+    flow.head.wait(flow.sync())
+    waits = flow.wait_node("a", "WAITING_APPROVAL")["approval"]
+    assert waits["approvers"] == [flow.name("u1"), flow.name("u2")] and waits["minimum"] == 2
+    for verb in "approve", "reject":
+        refused = vote(flow, "a", verb, key=keys["u3"])
+        assert refused.status == 403 and "not an approver" in refused.text, refused.text
+    assert vote(flow, "a", key=keys["u1"], comment="first").status == 200
+    assert vote(flow, "a", key=keys["u1"], comment="again").status == 200
+    now = flow.wait_node("a", "WAITING_APPROVAL")["approval"]
+    assert [item["user"] for item in now["votes"]] == [flow.name("u1")]
+    shown = flow.head.run("flow", "show", flow.head.name).stdout
+    assert (f"{flow.name('a')} waits for approval: 1 of 2; by {flow.name('u1')}, "
+            f"{flow.name('u2')}\n") in shown, shown
+    assert notes(tmp_path) == []
+    assert vote(flow, "a", key=keys["u2"], comment="second").status == 200
+    ended = flow.watch()
+    assert ended["state"] == "SUCCESS" and notes(tmp_path) == ["a"], ended
+    kept = flow.nodes(ended)["a"]["approval"]
+    assert [(item["user"], item["comment"]) for item in kept["votes"]] == [
+        (flow.name("u1"), "first"), (flow.name("u2"), "second")]
+    assert kept["minimum"] == 2 and len(kept["approvers"]) == 2
+    reason = flow.deployments("a")[-1]["stages"][0]["reason"]
+    assert f"approved by {flow.name('u1')}, {flow.name('u2')}" in reason, reason
+
+
+def test_the_requester_may_not_approve(flow, tmp_path):
+    """The user that started the flow may reject it, but another one has to approve."""
+    other = user(flow.server, flow.name("u1"))
+    flow.add("a", note(tmp_path, "a"))
+    flow.graph(("a", [], {**APPROVAL, "excludeRequester": True}))
+    flow.head.wait(flow.sync())
+    waits = flow.wait_node("a", "WAITING_APPROVAL")["approval"]
+    assert waits["requester"] == "admin" and waits["refusesRequester"], waits
+    refused = vote(flow, "a")
+    assert refused.status == 403 and "may not approve" in refused.text, refused.text
+    shown = flow.head.run("flow", "show", flow.head.name).stdout
+    assert "0 of 1; not by admin, the user of the flow's head\n" in shown, shown
+    flow.wait_node("a", "WAITING_APPROVAL")
+    assert vote(flow, "a", key=other).status == 200
+    ended = flow.watch()
+    assert ended["state"] == "SUCCESS" and notes(tmp_path) == ["a"], ended
+    assert flow.nodes(ended)["a"]["approval"]["refusesRequester"]
+
+
+def test_votes_for_another_plan_are_void(flow, tmp_path):
+    """Scenario 65: a new plan needs the votes of all approvers again."""
+    key = user(flow.server, flow.name("u1"))
+    flow.add("a", note(tmp_path, "one"))
+    flow.graph(("a", [], {**APPROVAL, "commit": "latest", "minApproverNum": 2}))
+    app = flow.apps["a"]
+
+    def deploy(commit):
+        flow.write()
+        result = app.run("app", "sync", "--dir", app.folder, "--commit", commit, "--watch")
+        assert result.returncode == 0, result.stderr
+
+    deploy("c1")
+    flow.head.wait(flow.sync(files=False))
+    before = flow.wait_node("a", "WAITING_APPROVAL")
+    assert vote(flow, "a").status == 200
+    app.spec["pipeline"]["stages"][0]["with"]["run"] = note(tmp_path, "two")
+    deploy("c2")
+    wait_until(lambda: flow.nodes(flow.get())["a"]["digest"] != before["digest"] and
+               flow.nodes(flow.get())["a"]["approval"]["votes"] == [], "the vote is void")
+    assert vote(flow, "a", key=key).status == 200
+    assert flow.wait_node("a", "WAITING_APPROVAL")["approval"]["minimum"] == 2
+    assert notes(tmp_path) == ["one", "two"]
+    assert vote(flow, "a").status == 200
+    ended = flow.watch()
+    assert ended["state"] == "SUCCESS" and notes(tmp_path) == ["one", "two", "two"], ended
+
+
+def test_bad_approvers(flow, tmp_path):
+    """Refused with file and line before anything is deployed."""
+    flow.add("a", note(tmp_path, "a"))
+    flow.graph(("a", [], {**APPROVAL, "approvers": ["ann"], "minApproverNum": 2}))
+    flow.write()
+    file = os.path.join(flow.head.folder, "app.pipecd.yaml")
+    with open(file, encoding="utf-8") as lines:
+        line = 1 + [text.strip() for text in lines].index('"minApproverNum": 2')
+    refused = flow.head.run("app", "sync", "--dir", flow.head.folder)
+    assert refused.returncode != 0
+    assert (f"{file}:{line}: minApproverNum is 2, but only 1 approvers are listed"
+            in refused.stderr), refused.stderr
 
 
 def test_another_plan(flow, tmp_path):
