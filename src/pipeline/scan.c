@@ -322,9 +322,13 @@ static int read_named_files(const struct repository *repository, struct span com
 	}
 	read = arena_allocate_array(arena, paths.count + 1, sizeof(*read));
 	r = repository_read_each(repository, commit, paths.items, paths.count, arena, read, err);
-	for (size_t i = 0; i < count && r >= 0; i++)
-		load_bundle(&readings[i], (const struct span *)paths.items + readings[i].first,
-			read + readings[i].first);
+	for (size_t i = 0; i < count && r >= 0; i++) {
+		const struct span *first =
+			paths.count > 0 ? (const struct span *)paths.items + readings[i].first
+					: NULL;
+
+		load_bundle(&readings[i], first, read + readings[i].first);
+	}
 	return r < 0 ? r : 0;
 }
 
