@@ -25,7 +25,7 @@
 #define RECORD_STATE_FILE "state.json"
 #define RECORD_CONTROL_FILE "control"
 #define RECORD_ALL_LOCK_FILE ".lock" /* of the folder of all tasks: its server's */
-#define RECORD_RESOLVER_FILE ".dns"  /* in the same folder: the address of the server's DNS server */
+#define RECORD_RESOLVER_FILE ".dns" /* in the same folder: the address of the server's DNS server */
 
 void record_write(const struct runtime_task *task, struct buffer *out);
 /* The task lives in the arena and points into text. */
