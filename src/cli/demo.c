@@ -201,7 +201,8 @@ static int windows_are_done(void *context, struct err *err)
 	for (enum way way = 0; way < WAYS; way++)
 		done += atomic_load(&demo->watches[way].window_done);
 	snprintf(demo->server.waiting_for, sizeof(demo->server.waiting_for),
-		"answers at weight %u %%: %u of %u requests", window->percent, done, WAYS * WINDOW);
+		"answers at weight %u %%: %u of %u requests", window->percent, done,
+		(unsigned)(WAYS * WINDOW));
 	return demo_watch_window_is_done(&demo->watches[BY_BALANCER], WINDOW) &&
 	       demo_watch_window_is_done(&demo->watches[BY_NAME], WINDOW);
 }
