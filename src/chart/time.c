@@ -334,8 +334,9 @@ static void add_scaled(uint64_t value, uint64_t unit, struct buffer *out)
 	if (fraction == 0)
 		return;
 	buffer_add_char(out, '.');
-	while (fraction) {
+	while (fraction > 0) {
 		unit /= 10;
+		/* cppcheck-suppress zerodivcond ; a fraction is less than its unit */
 		buffer_add_char(out, (char)('0' + fraction / unit));
 		fraction %= unit;
 	}
