@@ -21,8 +21,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void take_text(void *context, struct span text)
+static void take_text(void *context, int64_t at_ns, struct span text)
 {
+	(void)at_ns;
 	buffer_add_span(context, text);
 }
 

@@ -36,6 +36,7 @@ static bool read_changes(struct span line, struct arena *arena, struct changes *
 {
 	struct json *event;
 	const struct json *detail;
+	struct cluster_ref cluster;
 	struct err err;
 	int64_t moment;
 
@@ -44,7 +45,9 @@ static bool read_changes(struct span line, struct arena *arena, struct changes *
 		return false;
 	detail = json_get(event, "detail");
 	observe_document_time(json_get(event, "time"), arena, &moment);
-	observe_event_cluster(SPAN("there"), event, arena);
+	if (observe_event_cluster(SPAN("there"), event, arena, &cluster) &&
+		cluster.cluster.length == 0)
+		abort(); /* a cluster without a name */
 	if (observe_document_task(detail, arena, &ret_changes->task, &err) == 0) {
 		ret_changes->is_task = true;
 		return ret_changes->task.version > 0;
