@@ -108,6 +108,8 @@ bool observe_event_cluster(struct span target, const struct json *event, struct 
 	/* Not all events of services have that member. */
 	else if (cluster.data || !find_service(event, &arn, &name, &service))
 		return false;
+	if (name.length == 0)
+		return false;
 	*ret_cluster = cluster_ref_make(arena, target, arn.account, arn.region, name);
 	return true;
 }
