@@ -212,24 +212,31 @@ static void set_result(struct sending *sending)
 	}
 }
 
+/* The result of a call, for people. */
+static int log_result(struct store_transaction *transaction, const struct deployment_pass *pass,
+	const struct journal_record *record, const char *result, struct err *err)
+{
+	struct span text = arena_format(store_transaction_arena(transaction),
+		"%.*s%s%.*s%s%.*s: %s%s%.*s", SPAN_ARGS(record->operation),
+		record->role.length > 0 ? " " : "", SPAN_ARGS(record->role),
+		record->target.length > 0 ? " " : "", SPAN_ARGS(record->target), result,
+		record->reason.length > 0 ? ", " : "", SPAN_ARGS(record->reason));
+
+	return deployment_log(transaction, pass->deployment.key, record->stage, text,
+		record->result_ms, err);
+}
+
 static int put_outcome(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct sending *sending = context;
-	const struct journal_record *record = &sending->entry->record;
-	struct arena *arena = store_transaction_arena(transaction);
 	int r = put_record(transaction, sending->entry, err);
-	struct span text =
-		arena_format(arena, "%.*s%s%.*s%s%.*s: %s%s%.*s", SPAN_ARGS(record->operation),
-			record->role.length > 0 ? " " : "", SPAN_ARGS(record->role),
-			record->target.length > 0 ? " " : "", SPAN_ARGS(record->target),
-			sending->result->outcome == OUTCALL_REFUSED   ? "refused"
-			: sending->result->outcome == OUTCALL_UNKNOWN ? "no answer"
-								      : "done",
-			record->reason.length > 0 ? ", " : "", SPAN_ARGS(record->reason));
 
 	return r < 0 ? r
-		     : deployment_log(transaction, sending->pass->deployment.key, record->stage,
-			       text, record->result_ms, err);
+		     : log_result(transaction, sending->pass, &sending->entry->record,
+			       sending->result->outcome == OUTCALL_REFUSED   ? "refused"
+			       : sending->result->outcome == OUTCALL_UNKNOWN ? "no answer"
+									     : "done",
+			       err);
 }
 
 /* ---- sending ---- */
@@ -295,14 +302,31 @@ int calls_send(struct deployment_pass *pass, struct span stage, struct pending_c
 	return claims_write(pass->claims, &pass->claim, records.put_outcome, &sending, NULL, err);
 }
 
+struct settling {
+	const struct deployment_pass *pass;
+	const struct journalled_call *call;
+	bool is_logged;
+};
+
 static int put_settled(struct store_transaction *transaction, void *context, struct err *err)
 {
-	return put_record(transaction, context, err);
+	const struct settling *settling = context;
+	const struct journal_record *record = &settling->call->record;
+	int r = put_record(transaction, settling->call, err);
+
+	if (r < 0 || settling->is_logged)
+		return r;
+	return log_result(transaction, settling->pass, record,
+		record->result == JOURNAL_DONE ? "done" : "refused", err);
 }
 
 int calls_settle(struct deployment_pass *pass, struct journalled_call *call, struct err *err)
 {
+	/* The server was killed between the call and its result. */
+	struct settling settling = {
+		.pass = pass, .call = call, .is_logged = call->record.result_ms > 0};
+
 	/* Not that of the pass: what was read since may have taken long. */
 	call->record.result_ms = runner_wall_ms(pass->runner);
-	return claims_write(pass->claims, &pass->claim, put_settled, call, NULL, err);
+	return claims_write(pass->claims, &pass->claim, put_settled, &settling, NULL, err);
 }
