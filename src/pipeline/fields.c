@@ -198,7 +198,7 @@ static int read_choice(struct field_reader *reader, const struct field *field, c
 
 	if (value->type != JSON_STRING)
 		return fail_type(reader, path, value, "a text");
-	for (; field->choices[count] && count < FIELDS_NAMES_MAX; count++) {
+	for (; count < FIELDS_NAMES_MAX && field->choices[count]; count++) {
 		known[count] = span_of(field->choices[count]);
 		if (span_equal(value->text, known[count])) {
 			*ret_index = (int)count;
