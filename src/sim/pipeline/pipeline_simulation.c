@@ -2,10 +2,13 @@
 #include "sim/pipeline/pipeline_simulation.h"
 
 #include <inttypes.h>
+#include <string.h>
 
 #include "base/memory.h"
 #include "control/runner_simulated.h"
 #include "ecs/ecs.h"
+#include "pipeline/journal.h"
+#include "pipeline/kinds.h"
 #include "sim/pipeline/pipeline_sim.h"
 
 #define STEP_MS 500
@@ -383,6 +386,42 @@ void pipeline_scenario_result_free(struct pipeline_scenario_result *result)
 	free(result->end);
 }
 
+/* Whether people can read of each call that was carried out, also if the server was killed before the answer. */
+static bool is_logged(const struct store_view *view, const char *wanted)
+{
+	struct store_cursor cursor = {.view = view, .kind = &deployment_log_kind, .index = -1};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor)))
+		if (strstr(object->api.data, wanted))
+			return true;
+	return false;
+}
+
+static void check_log(struct pipeline_sim *sim)
+{
+	_view_ struct store_view *view = store_view_open(sim->store);
+	struct store_cursor cursor = {.view = view, .kind = &deployment_call_kind, .index = -1};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor))) {
+		_arena_ struct arena *arena = arena_new(0);
+		struct journal_record record;
+		struct json *document;
+		const char *wanted;
+
+		if (json_parse(object->api, arena, &document, NULL) < 0 ||
+			journal_read(document, &record, NULL) < 0 || record.result != JOURNAL_DONE)
+			continue;
+		wanted = arena_format(arena, "%.*s%s%.*s%s%.*s: ", SPAN_ARGS(record.operation),
+			record.role.length > 0 ? " " : "", SPAN_ARGS(record.role),
+			record.target.length > 0 ? " " : "", SPAN_ARGS(record.target))
+				 .data;
+		if (!is_logged(view, wanted))
+			pipeline_sim_broken(sim, "no line in the log: %s", wanted);
+	}
+}
+
 int pipeline_simulation_crash(const struct pipeline_kill *kill, unsigned *ret_calls, char **ret_end,
 	struct err *err)
 {
@@ -400,6 +439,8 @@ int pipeline_simulation_crash(const struct pipeline_kill *kill, unsigned *ret_ca
 	sim.is_counting = true;
 	if (r >= 0 && !sim.broken[0])
 		r = deploy_next(&sim, false, err);
+	if (r >= 0 && !sim.broken[0])
+		check_log(&sim);
 	if (r >= 0 && !sim.broken[0])
 		pipeline_checker_describe(sim.checker, &end);
 	r = judge(&sim, r, err);
