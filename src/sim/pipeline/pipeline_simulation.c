@@ -393,7 +393,7 @@ static bool is_logged(const struct store_view *view, const char *wanted)
 	const struct store_object *object;
 
 	while ((object = store_next(&cursor)))
-		if (strstr(object->api.data, wanted))
+		if (memmem(object->api.data, object->api.length, wanted, strlen(wanted)))
 			return true;
 	return false;
 }
