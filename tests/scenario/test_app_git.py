@@ -13,6 +13,7 @@ from rest_requests import ask
 from test_environment_streams import Reader
 
 SERVER_ARGUMENTS = ["--repositories", tempfile.gettempdir(), "--poll-interval", "300ms"]
+ENDED = {"SUCCESS", "FAILURE", "CANCELLED"}
 
 
 class Applications:
@@ -45,8 +46,8 @@ class Applications:
             for deployment in self.deployments(name):
                 if deployment.get("commit") != commit:
                     continue
-                assert deployment["state"] in (state, "PENDING", "RUNNING") or state in (
-                    "PENDING", "RUNNING"), deployment.get("reason")
+                assert deployment["state"] not in ENDED - {state} or state not in ENDED, \
+                    deployment.get("reason")
                 if deployment["state"] == state:
                     return deployment
             return None
