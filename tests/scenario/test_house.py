@@ -83,7 +83,8 @@ SEEDED_BUG = re.compile(r'X\((\w+), "([^"]+)",\s*(?:\\\s*)?"([^"]+)"\)')
 def seeded_bugs():
     """(name, description) of each bug in the tables of the simulations."""
     found = []
-    for path in ("environment/model/bug.h", "sim/service/service_simulation.h", "sim/toy/toy_simulation.h"):
+    for path in ("environment/model/bug.h", "pipeline/bug.h", "sim/service/service_simulation.h",
+                 "sim/toy/toy_simulation.h"):
         with open(os.path.join(SOURCE, "src", path), encoding="utf-8") as file:
             rows = SEEDED_BUG.findall(file.read())
         assert len(rows) > 5, path
@@ -100,6 +101,8 @@ def test_seeded_bugs_are_in_the_simulator_only():
         product = file.read()
     with open(simulator(), "rb") as file:
         simulations = file.read()
+    sources_with_tables = run("grep", "-rlE", r"X\(NONE, \"none\", \"no deliberate bug\"\)", "src", cwd=SOURCE)
+    assert len(sources_with_tables.stdout.split()) == 4, "seeded_bugs() does not read every table"
     descriptions = [text.encode() for _, text in seeded_bugs()]
     assert [text for text in descriptions if text + b"\0" in product] == []
     assert [text for text in descriptions if text + b"\0" not in simulations] == []
@@ -550,9 +553,16 @@ def broken_links(path, text):
             yield f"{target}#{anchor}"
 
 
+PATH_IN_TEXT = re.compile(r"`((?:[\w.*-]+/)*[\w.*-]+(?:/|\.(?:h|c|md|txt|json|pml|py)))`")
+PATH_IN_DRAWING = re.compile(r"(?<![\w./-])((?:[a-z_0-9]+/)+(?:[a-z_0-9]+\.[ch])?|[a-z_0-9]+/)(?![\w.])")
+
+
 def missing_paths(text, *folders):
-    """Paths between backquotes that exist in none of the folders. NAME and * stand for any name."""
-    for path in re.findall(r"`((?:[\w.*-]+/)*[\w.*-]+(?:/|\.(?:h|c|md|txt|json|pml|py)))`", text):
+    """Paths between backquotes and in drawings that exist in none of the folders. NAME and * stand for any name."""
+    paths = PATH_IN_TEXT.findall(text)
+    for language, drawing in re.findall(r"^```(\w*)\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        paths += [] if language else PATH_IN_DRAWING.findall(drawing)
+    for path in paths:
         pattern = re.sub(r"[A-Z]{3,}", "*", path) if "/" in path else path
         if not any(glob.glob(os.path.join(SOURCE, folder, pattern)) for folder in folders):
             yield path
@@ -567,6 +577,7 @@ def test_paths_of_the_architecture_exist():
     text = read_source("docs/architecture.md")
     text = text.replace("`NAME_test.c`", "")
     assert "`tools/check-includes`" in text and "`src/ladder.txt`" in text
+    assert "environment/act/start_stop.c" in text, "the drawing of the way of a deployment"
     assert not list(missing_paths(text, ".", "src", "docs"))
     for tool_name in re.findall(r"`(tools/[\w-]+)`", text):
         assert os.path.exists(os.path.join(SOURCE, tool_name))
@@ -582,12 +593,22 @@ def test_architecture_lists_every_folder():
     for name in sorted(os.listdir(os.path.join(SOURCE, "src"))):
         if os.path.isdir(os.path.join(SOURCE, "src", name)):
             assert f"`{name}/`" in text, name
-        if f"src/{name}/README.md" in documents():
+            assert f"src/{name}/README.md" in documents(), name
             assert f"](../src/{name}/README.md)" in text, name
+
+
+def test_the_readme_names_every_engine():
+    text = read_source("README.md")
+    assert not list(missing_paths(text, ".", "src"))
+    drawing = re.search(r"^## Architecture$(.*?)^## ", text, re.MULTILINE | re.DOTALL).group(1)
+    for name in sorted(os.listdir(os.path.join(SOURCE, "src"))):
+        if os.path.isdir(os.path.join(SOURCE, "src", name)):
+            assert re.search(rf" {name}/\s", drawing), name
 
 
 def test_missing_paths_and_broken_links_are_found():
     assert list(missing_paths("`base/err.h`, `base/missing.h`, `base/`, `lost/`", "src")) == ["base/missing.h", "lost/"]
+    assert list(missing_paths("```\n base/   base/err.h\n lost/   base/lost.c\n```\n", "src")) == ["lost/", "base/lost.c"]
     assert list(broken_links("docs/store.md", "[a](control.md), [b](lost.md), [c](../README.md#lost), [d](#lost)")) == [
         "lost.md", "../README.md#lost", "#lost"]
 
