@@ -19,6 +19,7 @@
 #include "runtime/docker/images.h"
 #include "runtime/docker/log_reader.h"
 #include "runtime/docker/raw.h"
+#include "runtime/spec.h"
 
 #define HOST "0123456789abcdef0123456789abcdef"
 #define NAME "slipway-0123456789ab.token"
@@ -196,7 +197,8 @@ static void test_what_is_never_asked(void **state)
 	for (size_t i = 0; i < LENGTH(specs); i++) {
 		_arena_ struct arena *arena = arena_new(0);
 
-		assert_int_equal(docker_create_check(plan_of(arena, specs[i]), NULL), -EINVAL);
+		assert_int_equal(docker_create_check(plan_of(arena, specs[i]), NULL),
+			RUNTIME_REASON_IS_NAMED);
 	}
 }
 

@@ -243,8 +243,8 @@ struct runtime_operations {
 	/* Every token known, stopped and not acknowledged ones included. */
 	int (*list_tasks)(struct runtime *runtime, struct arena *arena, struct span **ret_tokens,
 		size_t *ret_count, struct err *err);
-	/* spec: see runtime/spec.h. -EINVAL with a reason that goes into the task: it can never
-	 * start. Other codes: retry. The spec is durable before 0 is returned. */
+	/* spec: see runtime/spec.h. -EINVAL or RUNTIME_REASON_IS_NAMED, with a reason that goes
+	 * into the task: it can never start. Other codes: retry. The spec is durable before 0 is returned. */
 	int (*start)(struct runtime *runtime, struct span token, struct span instance,
 		const struct json *spec, struct err *err);
 	/* Starts stopping: SIGTERM, then SIGKILL after each container's stop timeout. For a task

@@ -29,6 +29,12 @@
 #ifndef RUNTIME_SPEC_H
 #define RUNTIME_SPEC_H
 
+#include <errno.h>
+
 #define RUNTIME_SPEC_VERSION 1
+
+/* Of start(), beside -EINVAL: the task can never start, and the message begins with the name of an error of ECS, as in
+ * "CannotCreateVolumeError: there is no volume 'data'". */
+#define RUNTIME_REASON_IS_NAMED (-EBADRQC)
 
 #endif

@@ -15,6 +15,7 @@
 #include "ecs/task/task_edit.h"
 #include "ecs/task/task_observe.h"
 #include "ecs/task/task_spec.h"
+#include "runtime/spec.h"
 
 /* Work queue keys other than tasks: task keys begin with an account's digits. */
 #define KEY_EVERYTHING "*" /* compare all that the runtime knows with the store */
@@ -316,7 +317,7 @@ static int read_definition(const struct store_view *view, struct arena *arena, s
 		store_get(view, &task_definition_kind, definition_key(arena, task_key, facts));
 
 	if (!definition)
-		return err_set(err, -EINVAL,
+		return err_set(err, RUNTIME_REASON_IS_NAMED,
 			"ResourceInitializationError: task definition %.*s:%lld is gone",
 			SPAN_ARGS(facts->family), (long long)facts->revision);
 	return json_parse(definition->api, arena, ret_document, err);
@@ -346,7 +347,7 @@ static int find_instance(struct step *step, struct span *ret_instance)
 	if (step->facts->instance.length == 0)
 		return 0;
 	if (!instance || container_instance_facts(instance)->runtime.length == 0)
-		return err_set(step->err, -EINVAL,
+		return err_set(step->err, RUNTIME_REASON_IS_NAMED,
 			"ResourceInitializationError: container instance %.*s is gone",
 			SPAN_ARGS(step->facts->instance));
 	*ret_instance = container_instance_runtime_id(container_instance_facts(instance));
@@ -373,7 +374,8 @@ static int start(struct step *step)
 		spec_write.definition = definition;
 		spec_write.overrides = json_get(edit.document, "overrides");
 		spec_write.desired = edit.desired;
-		code = task_spec_make(&spec_write, &spec, step->err);
+		if (task_spec_make(&spec_write, &spec, step->err) < 0)
+			return RUNTIME_REASON_IS_NAMED;
 	}
 	if (code == 0)
 		code = step->runtime->operations->start(step->runtime, step->facts->id, instance,
@@ -382,13 +384,11 @@ static int start(struct step *step)
 }
 
 /* Reasons begin with the name of an error, as in ECS. */
-static struct span failure_of(struct step *step)
+static struct span failure_of(struct step *step, int code)
 {
-	const char *message = step->err->message;
-
-	if (strstr(message, "Error: "))
-		return arena_format(step->arena, "%s", message);
-	return arena_format(step->arena, "CannotStartContainerError: %s", message);
+	return arena_format(step->arena, "%s%s",
+		code == RUNTIME_REASON_IS_NAMED ? "" : "CannotStartContainerError: ",
+		step->err->message);
 }
 
 /* Fills *ret_seen, or leaves NULL there when the task is at its end instead. */
@@ -397,9 +397,9 @@ static int start_and_inspect(struct step *step, struct runtime_task **ret_seen)
 	int64_t age_ms = runner_wall_ms(step->call->runner) - step->facts->created_ms;
 	int code = start(step);
 
-	if (code == -EINVAL ||
+	if (code == -EINVAL || code == RUNTIME_REASON_IS_NAMED ||
 		(code < 0 && code != -ECANCELED && age_ms > TASK_CONTROLLER_START_PATIENCE_MS))
-		return write_seen(step, NULL, failure_of(step));
+		return write_seen(step, NULL, failure_of(step, code));
 	if (code < 0)
 		return code;
 	return step->runtime->operations->get(step->runtime, step->facts->id, step->arena, ret_seen,

@@ -459,15 +459,17 @@ static void a_task_that_cannot_start_says_why(void **state)
 	struct rig *rig = *state;
 	struct task_facts facts;
 	const struct json *document;
-	struct span key, secret;
+	struct span key, unnamed, secret;
 
 	define(rig, "bad", "'SIMULATED_FAIL_START=CannotPullContainerError: there is none'");
+	define(rig, "unnamed", "'SIMULATED_EXIT_CODE=SomeError: 7'");
 	test_call(rig->server, "RegisterTaskDefinition",
 		"{'family':'secret','executionRoleArn':'arn:aws:iam::123456789012:role/r',"
 		"'containerDefinitions':[{'name':'app','image':'host','memory':16,"
 		"'secrets':[{'name':'A','valueFrom':'password'}]}]}");
 	begin(rig);
 	key = run_task(rig, "bad");
+	unnamed = run_task(rig, "unnamed");
 	secret = run_task(rig, "secret");
 	seconds_pass(rig, 5);
 	document = pass(rig, key, &facts);
@@ -477,6 +479,11 @@ static void a_task_that_cannot_start_says_why(void **state)
 	assert_string_equal(text_of(rig, document, "stopCode"), "TaskFailedToStart");
 	assert_string_equal(text_of(rig, document, "stoppedReason"),
 		"CannotPullContainerError: there is none");
+	/* Text of a user in the message is not the name of an error. */
+	document = pass(rig, unnamed, &facts);
+	assert_string_equal(text_of(rig, document, "stoppedReason"),
+		"CannotStartContainerError: container 'app': SIMULATED_EXIT_CODE 'SomeError: 7' is "
+		"not a number from 0 to 255");
 	document = pass(rig, secret, &facts);
 	assert_int_equal(facts.last, TASK_STOPPED);
 	assert_string_equal(text_of(rig, document, "stopCode"), "TaskFailedToStart");

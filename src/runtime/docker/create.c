@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "base/memory.h"
+#include "runtime/spec.h"
 
 #define MIB ((int64_t)1024 * 1024)
 #define MEMORY_LEAST (6 * MIB) /* below it Docker refuses */
@@ -313,7 +314,7 @@ static int check_mounts(const struct plan_container *container, struct err *err)
 		const struct plan_mount *mount = &container->mounts[i];
 
 		if (strchr(mount->target, ':') || (mount->source && strchr(mount->source, ':')))
-			return err_set(err, -EINVAL,
+			return err_set(err, RUNTIME_REASON_IS_NAMED,
 				"CannotCreateVolumeError: container '%.*s': Docker takes no path "
 				"with a colon ('%s')",
 				SPAN_ARGS(container->name),
@@ -331,15 +332,14 @@ int docker_create_check(const struct plan *plan, struct err *err)
 		if (code < 0)
 			return code;
 		if (span_is(container->image, "host"))
-			return err_set(err, -EINVAL,
+			return err_set(err, RUNTIME_REASON_IS_NAMED,
 				"CannotPullContainerError: image 'host' of container '%.*s' means "
 				"a "
 				"program of this machine, which needs slipway up --runtime "
-				"process; "
-				"this slipway runs tasks in Docker",
+				"process; this slipway runs tasks in Docker",
 				SPAN_ARGS(container->name));
 		if (container->image.length == 0)
-			return err_set(err, -EINVAL,
+			return err_set(err, RUNTIME_REASON_IS_NAMED,
 				"CannotPullContainerError: container '%.*s' has no image",
 				SPAN_ARGS(container->name));
 	}

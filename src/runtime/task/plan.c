@@ -67,6 +67,20 @@ __attribute__((format(printf, 2, 3))) static int refuse(struct reading *reading,
 }
 #define refuse(...) ERR_NEGATIVE(refuse(__VA_ARGS__))
 
+/* With the name of an error of ECS; without it the task's reason is a CannotStartContainerError. */
+__attribute__((format(printf, 3, 4))) static int refuse_as(struct reading *reading,
+	const char *name, const char *format, ...)
+{
+	char text[ERR_MESSAGE_MAX / 2];
+	va_list list;
+
+	va_start(list, format);
+	vsnprintf(text, sizeof(text), format, list);
+	va_end(list);
+	return err_set(reading->err, RUNTIME_REASON_IS_NAMED, "%s: %s", name, text);
+}
+#define refuse_as(...) ERR_NEGATIVE(refuse_as(__VA_ARGS__))
+
 /* A text as the system takes it: ended by NUL, none inside. */
 static int read_string(struct reading *reading, const struct json *value, const char *what,
 	char **ret_text)
@@ -227,8 +241,8 @@ static int read_environment_files(struct reading *reading, const struct json *co
 		if (code < 0)
 			return code;
 		if (path[0] != '/')
-			return refuse(reading,
-				"ResourceInitializationError: environment file '%s' is not a path "
+			return refuse_as(reading, "ResourceInitializationError",
+				"environment file '%s' is not a path "
 				"of this machine, and none is fetched",
 				path);
 		plan->environment_files[count++] = path;
@@ -430,8 +444,8 @@ static int read_volume(struct reading *reading, const struct json *spec, struct 
 		}
 		if (source && source[0] != '\0') {
 			if (!is_absolute(source))
-				return refuse(reading,
-					"CannotCreateVolumeError: the sourcePath '%s' of volume "
+				return refuse_as(reading, "CannotCreateVolumeError",
+					"the sourcePath '%s' of volume "
 					"'%.*s' is not absolute",
 					source, SPAN_ARGS(name));
 			mount->source = source;
@@ -442,7 +456,7 @@ static int read_volume(struct reading *reading, const struct json *spec, struct 
 		mount->volume = arena_copy(reading->arena, name.data, name.length);
 		return 0;
 	}
-	return refuse(reading, "CannotCreateVolumeError: there is no volume '%.*s'",
+	return refuse_as(reading, "CannotCreateVolumeError", "there is no volume '%.*s'",
 		SPAN_ARGS(name));
 }
 
@@ -494,10 +508,9 @@ static int read_name(struct reading *reading, const struct json *container,
 		if (span_equal(reading->plan->containers[i].name, name))
 			return refuse(reading, "container '%.*s' is there twice", SPAN_ARGS(name));
 	if (reading->images == PLAN_IMAGE_HOST && !span_is(image, "host"))
-		return refuse(reading,
-			"CannotStartContainerError: image '%.*s' needs the docker runtime; the "
-			"process "
-			"runtime runs programs of this machine (image \"host\")",
+		return refuse_as(reading, "CannotStartContainerError",
+			"image '%.*s' needs the docker runtime; the process runtime runs programs "
+			"of this machine (image \"host\")",
 			SPAN_ARGS(image));
 	plan->name = name;
 	plan->image = image.data ? image : SPAN("");
