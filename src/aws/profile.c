@@ -133,12 +133,12 @@ int aws_profile_read(const char *name, const char *file, struct arena *arena,
 	err_set(&first, -ENOENT, "there is no $HOME; give profileFile");
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		struct err reason;
-		int r = files[i] ? read_file(files[i], name, arena, &profile, &reason) : -ENOENT;
+		int read = files[i] ? read_file(files[i], name, arena, &profile, &reason) : -ENOENT;
 
-		if (r == 0)
+		if (read == 0)
 			code = 0;
-		else if (r != -ENOENT)
-			return err_set(err, r, "profile '%s': %s", name, reason.message);
+		else if (read != -ENOENT)
+			return err_set(err, read, "profile '%s': %s", name, reason.message);
 		else if (files[i] && i == 0)
 			first = reason;
 	}

@@ -88,10 +88,10 @@ static int sync_folder(const char *path, struct err *err)
 static int write_temporary(int descriptor, const char *path, struct span text, mode_t mode,
 	struct err *err)
 {
-	int result = write_all(descriptor, text);
+	int code = write_all(descriptor, text);
 
-	if (result < 0)
-		return err_system(err, -result, "write '%s'", path);
+	if (code < 0)
+		return err_system(err, -code, "write '%s'", path);
 	if (fchmod(descriptor, mode) < 0)
 		return err_errno(err, "set the mode of '%s'", path);
 	if (fsync(descriptor) < 0)
@@ -103,16 +103,16 @@ int file_replace(const char *path, struct span text, mode_t mode, struct err *er
 {
 	_free_ char *temporary = memory_format("%s.XXXXXX", path);
 	_close_ int descriptor = mkostemp(temporary, O_CLOEXEC);
-	int result;
+	int code;
 
 	if (descriptor < 0)
 		return err_errno(err, "create a file beside '%s'", path);
-	result = write_temporary(descriptor, path, text, mode, err);
-	if (result == 0 && rename(temporary, path) < 0)
-		result = err_errno(err, "replace '%s'", path);
-	if (result < 0) {
+	code = write_temporary(descriptor, path, text, mode, err);
+	if (code == 0 && rename(temporary, path) < 0)
+		code = err_errno(err, "replace '%s'", path);
+	if (code < 0) {
 		unlink(temporary);
-		return result;
+		return code;
 	}
 	return sync_folder(path, err);
 }
@@ -138,12 +138,12 @@ int file_make_folder(const char *path, mode_t mode, struct err *err)
 
 	for (char *slash = strchr(part + (part[0] == '/'), '/'); slash;
 		slash = strchr(slash + 1, '/')) {
-		int result;
+		int code;
 
 		*slash = '\0';
-		result = make_one_folder(part, mode, err);
-		if (result < 0)
-			return result;
+		code = make_one_folder(part, mode, err);
+		if (code < 0)
+			return code;
 		*slash = '/';
 	}
 	return make_one_folder(path, mode, err);

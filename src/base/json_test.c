@@ -306,11 +306,11 @@ static void test_refused(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		struct json *value = NULL;
 		struct err err = {0};
-		int r;
+		int code;
 
-		r = parse_exact(refused[i].text, arena, &value, &err);
-		if (r != -EINVAL)
-			fail_msg("%.*s: %d", SPAN_ARGS(refused[i].text), r);
+		code = parse_exact(refused[i].text, arena, &value, &err);
+		if (code != -EINVAL)
+			fail_msg("%.*s: %d", SPAN_ARGS(refused[i].text), code);
 		assert_int_equal(err.code, -EINVAL);
 		assert_null(value); /* untouched */
 		assert_string_equal(err.message, refused[i].message);

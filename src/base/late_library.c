@@ -20,19 +20,19 @@ static int set_pointers(const struct late_library *library, void *handle, struct
 
 int late_library_load(struct late_library *library, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	lock_take(&library->lock);
 	if (!library->handle) {
 		void *handle = dlopen(library->file_name, RTLD_NOW | RTLD_LOCAL);
 
-		r = handle ? set_pointers(library, handle, err)
-			   : err_set(err, -ENOENT, "load library: %s", dlerror());
-		if (r == 0)
+		code = handle ? set_pointers(library, handle, err)
+			      : err_set(err, -ENOENT, "load library: %s", dlerror());
+		if (code == 0)
 			library->handle = handle;
 		else if (handle)
 			dlclose(handle);
 	}
 	lock_release(&library->lock);
-	return r;
+	return code;
 }

@@ -50,10 +50,10 @@ static int add_file(struct buffer *tar, struct span path, struct span data, stru
 	char header[BLOCK] = {0};
 	struct span prefix, name;
 	unsigned sum = 0;
-	int r = split_path(path, &prefix, &name, err);
+	int code = split_path(path, &prefix, &name, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	memcpy(header, name.data, name.length);
 	memcpy(header + PREFIX_AT, prefix.data, prefix.length);
 	snprintf(header + MODE_AT, 8, "%07o", 0644);
@@ -79,7 +79,7 @@ static int deflate_all(struct span bytes, struct buffer *out, struct err *err)
 	z_stream stream = {0};
 	_free_ unsigned char *text = NULL;
 	size_t size;
-	int r;
+	int code;
 
 	if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, GZIP_WINDOW, MEMORY_LEVEL,
 		    Z_DEFAULT_STRATEGY) != Z_OK)
@@ -90,10 +90,10 @@ static int deflate_all(struct span bytes, struct buffer *out, struct err *err)
 	stream.avail_in = (unsigned)bytes.length;
 	stream.next_out = text;
 	stream.avail_out = (unsigned)size;
-	r = deflate(&stream, Z_FINISH);
+	code = deflate(&stream, Z_FINISH);
 	buffer_add(out, (const char *)text, size - stream.avail_out);
 	deflateEnd(&stream);
-	return r == Z_STREAM_END ? 0 : err_set(err, -EIO, "zlib ended with %d", r);
+	return code == Z_STREAM_END ? 0 : err_set(err, -EIO, "zlib ended with %d", code);
 }
 
 int archive_write_tgz(const struct chart_file_list *files, struct span folder, struct buffer *out,
@@ -106,10 +106,10 @@ int archive_write_tgz(const struct chart_file_list *files, struct span folder, s
 		const struct chart_file *file = &files->files[i];
 		struct span path =
 			arena_format(arena, "%.*s/%.*s", SPAN_ARGS(folder), SPAN_ARGS(file->path));
-		int r = add_file(&tar, path, file->data, err);
+		int code = add_file(&tar, path, file->data, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	for (size_t i = 0; i < 2; i++) {
 		buffer_add_char(&tar, '\0');

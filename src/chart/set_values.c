@@ -161,13 +161,13 @@ static int read_list(struct setter *setter, struct json **ret_value)
 	for (;;) {
 		struct json *item;
 		struct span text;
-		int stop = take_until(setter, ",}", &text), r;
+		int stop = take_until(setter, ",}", &text), code;
 
 		if (stop == SET_END)
 			return err_set(setter->err, -EINVAL, "list must terminate with '}'");
-		r = make_value(setter, text, &item);
-		if (r < 0)
-			return r;
+		code = make_value(setter, text, &item);
+		if (code < 0)
+			return code;
 		json_append(setter->arena, list, item);
 		if (stop == '}')
 			break;
@@ -379,15 +379,15 @@ static int set_item(struct setter *setter, struct json *list, size_t index, unsi
 {
 	struct json *value;
 	struct span text;
-	int stop = take_until(setter, "[.=", &text), r;
+	int stop = take_until(setter, "[.=", &text), code;
 
 	if (text.length > 0)
 		return err_set(setter->err, -EINVAL,
 			"unexpected data at end of array index: \"%.*s\"", SPAN_ARGS(text));
 	switch (stop) {
 	case '=':
-		r = read_value(setter, &value);
-		return r < 0 ? r : put_item(setter, list, index, value);
+		code = read_value(setter, &value);
+		return code < 0 ? code : put_item(setter, list, index, value);
 	case '[': return set_item_of_item(setter, list, index, nesting);
 	case '.': return set_member_of_item(setter, list, index, nesting);
 	}

@@ -99,10 +99,10 @@ int canary_ports_set(struct arena *arena, const struct json *services, const cha
 	struct json *list = json_new_array(arena);
 	struct port_weight weight;
 	bool found = false;
-	int r = read_word(word, &weight, err);
+	int code = read_word(word, &weight, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (services, service) {
 		bool same = span_equal(json_get_text(service, "service"), weight.service);
 
@@ -120,10 +120,10 @@ int canary_ports_set_all(struct arena *arena, const struct json *services, const
 {
 	struct json *list = json_new_array(arena);
 	int64_t permille;
-	int r = read_weight(span_of(weight), &permille, err);
+	int code = read_weight(span_of(weight), &permille, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (services, service) {
 		struct json *copy = json_copy_object(arena, service),
 			    *ports = json_new_array(arena);

@@ -120,11 +120,11 @@ static int wait_for(struct canary_call *call, bool (*reached)(const struct json 
 		const struct json *failure;
 		struct json *object;
 		struct err err;
-		int r = read_canary(call, arena, &object, &err);
+		int code = read_canary(call, arena, &object, &err);
 
-		if (r == -ENOENT)
+		if (code == -ENOENT)
 			return not_found(call);
-		if (r < 0)
+		if (code < 0)
 			return command_failed("%s", err.message);
 		if (reached(object)) {
 			print_done(call, done);
@@ -159,16 +159,16 @@ static int read_values(struct canary_call *call, struct json *spec, struct err *
 	_buffer_ struct buffer text = {0};
 	struct arena *arena = call->cluster.arena;
 	struct json *values;
-	int r;
+	int code;
 
 	if (!call->options.values)
 		return 0;
-	r = file_read(call->options.values, RELEASE_OBJECT_MAX, &text, err);
-	if (r == 0)
-		r = yaml_parse_kubernetes(arena_copy_span(arena, buffer_span(&text)), 1, arena,
+	code = file_read(call->options.values, RELEASE_OBJECT_MAX, &text, err);
+	if (code == 0)
+		code = yaml_parse_kubernetes(arena_copy_span(arena, buffer_span(&text)), 1, arena,
 			&values, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", call->options.values);
+	if (code < 0)
+		return err_prefix(err, code, "%s", call->options.values);
 	if (!json_is(values, JSON_OBJECT))
 		return err_set(err, -EINVAL, "%s: the values are %s, not an object",
 			call->options.values, json_type_name(values->type));
@@ -185,14 +185,14 @@ static int read_version(struct canary_call *call, struct json *spec, struct err 
 		.namespace = call->id.namespace};
 	struct json *release;
 	int64_t version;
-	int r = object_get(&call->cluster.calls, &id, call->cluster.arena, &release, err);
+	int code = object_get(&call->cluster.calls, &id, call->cluster.arena, &release, err);
 
-	if (r == -ENOENT)
-		return err_set(err, r,
+	if (code == -ENOENT)
+		return err_set(err, code,
 			"releases.slipway.dev \"%s\" not found in namespace \"%.*s\"",
 			call->options.release, SPAN_ARGS(id.namespace));
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	version = json_get_integer(json_get(release, "status"), "version", 0);
 	if (version == 0)
 		return err_set(err, -ENOENT, "release.slipway.dev/%s has no version yet",
@@ -218,12 +218,12 @@ static int set_number(struct arena *arena, struct json *object, const char *name
 
 static int read_services(struct canary_call *call, const struct json **services, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
-	for (int i = 1; r == 0 && i < call->positionals.count; i++)
-		r = canary_ports_set(call->cluster.arena, *services, call->positionals.items[i],
+	for (int i = 1; code == 0 && i < call->positionals.count; i++)
+		code = canary_ports_set(call->cluster.arena, *services, call->positionals.items[i],
 			services, err);
-	return r;
+	return code;
 }
 
 static int make_spec(struct canary_call *call, struct json *spec, struct err *err)
@@ -231,22 +231,22 @@ static int make_spec(struct canary_call *call, struct json *spec, struct err *er
 	struct arena *arena = call->cluster.arena;
 	struct json *proxy = json_new_object(arena);
 	const struct json *services = json_new_array(arena);
-	int r = read_version(call, spec, err);
+	int code = read_version(call, spec, err);
 
-	if (r == 0)
-		r = read_values(call, spec, err);
-	if (r == 0)
-		r = read_services(call, &services, err);
-	if (r == 0)
-		r = set_number(arena, spec, "drainSeconds", call->options.drain, 86400, err);
-	if (r == 0)
-		r = set_number(arena, proxy, "replicas", call->options.replicas, 100, err);
+	if (code == 0)
+		code = read_values(call, spec, err);
+	if (code == 0)
+		code = read_services(call, &services, err);
+	if (code == 0)
+		code = set_number(arena, spec, "drainSeconds", call->options.drain, 86400, err);
+	if (code == 0)
+		code = set_number(arena, proxy, "replicas", call->options.replicas, 100, err);
 	if (json_count(proxy) > 0)
 		json_set(arena, spec, "proxy", proxy);
 	if (call->options.path)
 		json_set_string(arena, spec, "path", span_of(call->options.path));
 	json_set(arena, spec, "services", services);
-	return r;
+	return code;
 }
 
 static int create(struct canary_call *call)
@@ -255,21 +255,21 @@ static int create(struct canary_call *call)
 	struct json *object = json_new_object(arena), *metadata = json_new_object(arena),
 		    *spec = json_new_object(arena), *answer;
 	struct err err;
-	int r;
+	int code;
 
 	if (!call->options.release)
 		return command_misused(call->command, "create needs --release");
-	r = make_spec(call, spec, &err);
-	if (r == 0) {
+	code = make_spec(call, spec, &err);
+	if (code == 0) {
 		json_set_string(arena, metadata, "name", call->id.name);
 		json_set_string(arena, metadata, "namespace", call->id.namespace);
 		json_set_string(arena, object, "apiVersion", call->id.api_version);
 		json_set_string(arena, object, "kind", call->id.kind);
 		json_set(arena, object, "metadata", metadata);
 		json_set(arena, object, "spec", spec);
-		r = object_create(&call->cluster.calls, object, SPAN_NONE, arena, &answer, &err);
+		code = object_create(&call->cluster.calls, object, SPAN_NONE, arena, &answer, &err);
 	}
-	if (r < 0)
+	if (code < 0)
 		return command_failed("%s", err.message);
 	print_done(call, "created");
 	return wait_for(call, is_available, "is available");
@@ -297,12 +297,12 @@ static int write_weights(struct canary_call *call, struct err *err)
 				      *metadata = json_new_object(arena),
 				      *spec = json_new_object(arena);
 	const struct json *services;
-	int r = read_canary(call, arena, &object, err);
+	int code = read_canary(call, arena, &object, err);
 
-	if (r == 0)
-		r = change_weights(call, object, &services, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = change_weights(call, object, &services, err);
+	if (code < 0)
+		return code;
 	json_set(arena, metadata, "resourceVersion", json_path(object, "metadata.resourceVersion"));
 	json_set(arena, spec, "services", services);
 	json_set(arena, patch, "metadata", metadata);
@@ -313,16 +313,16 @@ static int write_weights(struct canary_call *call, struct err *err)
 static int set_weight(struct canary_call *call)
 {
 	struct err err;
-	int r = -EAGAIN;
+	int code = -EAGAIN;
 
 	if (call->positionals.count < 2)
 		return command_misused(call->command,
 			"set-weight needs a weight, or SERVICE:PORT=WEIGHT");
-	for (int i = 0; r == -EAGAIN && i < CONFLICTS_MAX; i++)
-		r = write_weights(call, &err);
-	if (r == -ENOENT)
+	for (int i = 0; code == -EAGAIN && i < CONFLICTS_MAX; i++)
+		code = write_weights(call, &err);
+	if (code == -ENOENT)
 		return not_found(call);
-	if (r < 0)
+	if (code < 0)
 		return command_failed("%s", err.message);
 	print_done(call, "weights set");
 	return wait_for(call, is_available, "is available with these weights");
@@ -335,14 +335,14 @@ static int set_transition(struct canary_call *call, const char *transition, cons
 	struct arena *arena = call->cluster.arena;
 	struct json *patch = json_new_object(arena), *spec = json_new_object(arena), *answer;
 	struct err err;
-	int r;
+	int code;
 
 	json_set_string(arena, spec, "transition", span_of(transition));
 	json_set(arena, patch, "spec", spec);
-	r = object_merge(&call->cluster.calls, &call->id, NULL, patch, arena, &answer, &err);
-	if (r == -ENOENT)
+	code = object_merge(&call->cluster.calls, &call->id, NULL, patch, arena, &answer, &err);
+	if (code == -ENOENT)
 		return not_found(call);
-	if (r < 0)
+	if (code < 0)
 		return command_failed("%s", err.message);
 	print_done(call, done);
 	return EXIT_OK;
@@ -445,11 +445,11 @@ static int status(struct canary_call *call)
 		_buffer_ struct buffer text = {0};
 		struct json *object;
 		struct err err;
-		int r = read_canary(call, arena, &object, &err);
+		int code = read_canary(call, arena, &object, &err);
 
-		if (r == -ENOENT)
+		if (code == -ENOENT)
 			return not_found(call);
-		if (r < 0)
+		if (code < 0)
 			return command_failed("%s", err.message);
 		if (call->options.output)
 			describe_json(arena, object, &text);

@@ -12,23 +12,23 @@ int cluster_open(const struct cluster_options *options, struct cluster *ret_clus
 	struct cluster cluster = {.arena = arena_new(0)};
 	struct kube_client_config config = {0};
 	struct kube_access *access = NULL;
-	int r = kubeconfig_find(options->kubeconfig, span_of(options->context), cluster.arena,
+	int code = kubeconfig_find(options->kubeconfig, span_of(options->context), cluster.arena,
 		&access, err);
 
-	if (r == 0)
-		r = http_client_new(&cluster.http, err);
-	if (r < 0) {
+	if (code == 0)
+		code = http_client_new(&cluster.http, err);
+	if (code < 0) {
 		arena_free(cluster.arena);
-		return r;
+		return code;
 	}
 	cluster.runner = runner_threads_new(clock_system(), random_system());
 	config.http = cluster.http;
 	config.runner = cluster.runner;
 	config.access = access;
-	r = kube_client_new(&config, &cluster.client, err);
-	if (r < 0) {
+	code = kube_client_new(&config, &cluster.client, err);
+	if (code < 0) {
 		cluster_close(&cluster);
-		return r;
+		return code;
 	}
 	cluster.calls = (struct object_calls){.client = cluster.client, .field_manager = "slipway"};
 	cluster.namespace = options->namespace ? span_of(options->namespace)

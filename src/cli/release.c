@@ -101,9 +101,9 @@ static int wait_for_release(struct release_call *call)
 
 	for (;;) {
 		const struct json *failure;
-		int r = read_release(call, &object, &err);
+		int code = read_release(call, &object, &err);
 
-		if (r < 0)
+		if (code < 0)
 			return command_failed("%s", err.message);
 		failure = find_condition(object, "Failure");
 		if (is_observed(object) && is_condition(object, "Failure"))
@@ -144,13 +144,13 @@ static int package_chart(struct release_call *call, const char *path, struct buf
 	struct chart_file_list files;
 	struct json *metadata = NULL;
 	struct span name;
-	int r = archive_load(path, arena, &files, err);
+	int code = archive_load(path, arena, &files, err);
 
-	for (size_t i = 0; r == 0 && i < files.count; i++)
+	for (size_t i = 0; code == 0 && i < files.count; i++)
 		if (span_is(files.files[i].path, "Chart.yaml"))
-			r = yaml_parse_kubernetes(files.files[i].data, 1, arena, &metadata, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", path);
+			code = yaml_parse_kubernetes(files.files[i].data, 1, arena, &metadata, err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", path);
 	name = json_get_text(metadata, "name");
 	if (name.length == 0)
 		return err_set(err, -EINVAL, "%s has no Chart.yaml with a name", path);
@@ -161,12 +161,12 @@ static int read_template(struct release_call *call, struct span *ret_template, s
 {
 	const char *path = call->options.chart ? call->options.chart : call->options.manifests;
 	_buffer_ struct buffer text = {0}, encoded = {0};
-	int r = call->options.chart && is_folder(path)
-			? package_chart(call, path, &text, err)
-			: file_read(path, RELEASE_OBJECT_MAX, &text, err);
+	int code = call->options.chart && is_folder(path)
+			   ? package_chart(call, path, &text, err)
+			   : file_read(path, RELEASE_OBJECT_MAX, &text, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (!call->options.chart) {
 		*ret_template = arena_copy_span(call->cluster.arena, buffer_span(&text));
 		return 0;
@@ -184,12 +184,13 @@ static int read_values(struct release_call *call, struct span *ret_config, struc
 {
 	_buffer_ struct buffer text = {0};
 	struct json *values;
-	int r = file_read(call->options.values, RELEASE_OBJECT_MAX, &text, err);
+	int code = file_read(call->options.values, RELEASE_OBJECT_MAX, &text, err);
 
-	if (r == 0)
-		r = yaml_parse_kubernetes(buffer_span(&text), 1, call->cluster.arena, &values, err);
-	if (r < 0)
-		return err_prefix(err, r, "%s", call->options.values);
+	if (code == 0)
+		code = yaml_parse_kubernetes(buffer_span(&text), 1, call->cluster.arena, &values,
+			err);
+	if (code < 0)
+		return err_prefix(err, code, "%s", call->options.values);
 	if (json_is_absent(values))
 		values = json_new_object(call->cluster.arena);
 	if (!json_is(values, JSON_OBJECT))
@@ -205,29 +206,29 @@ static int read_spec(struct release_call *call, struct json *spec, struct err *e
 	struct arena *arena = call->cluster.arena;
 	uint64_t limit;
 	struct span text = SPAN_NONE;
-	int r = 0;
+	int code = 0;
 
 	if (options->chart || options->manifests)
-		r = read_template(call, &text, err);
+		code = read_template(call, &text, err);
 	if (text.data)
 		json_set_string(arena, spec, "template", text);
 	text = SPAN_NONE;
-	if (r == 0 && options->values)
-		r = read_values(call, &text, err);
+	if (code == 0 && options->values)
+		code = read_values(call, &text, err);
 	if (text.data)
 		json_set_string(arena, spec, "config", text);
 	if (options->description)
 		json_set_string(arena, spec, "description", span_of(options->description));
 	if (options->suspend || options->resume)
 		json_set_bool(arena, spec, "suspend", options->suspend);
-	if (r == 0 && options->history_limit) {
+	if (code == 0 && options->history_limit) {
 		if (!span_to_unsigned(span_of(options->history_limit), 1000, &limit) || limit == 0)
 			return err_set(err, -EINVAL,
 				"--history-limit is '%s', not a number from 1 to 1000",
 				options->history_limit);
 		json_set_integer(arena, spec, "historyLimit", (int64_t)limit);
 	}
-	return r;
+	return code;
 }
 
 static int create_release(struct release_call *call, const struct json *spec, struct err *err)
@@ -256,14 +257,14 @@ static int change_release(struct release_call *call, const struct json *found,
 	struct arena *arena = call->cluster.arena;
 	struct json *patch = json_new_object(arena), *answer;
 	int64_t before = json_get_integer(json_get(found, "metadata"), "generation", 0);
-	int r;
+	int code;
 
 	json_set(arena, patch, "spec", spec);
-	r = object_merge(&call->cluster.calls, &call->id, NULL, patch, arena, &answer, err);
-	if (r == 0)
+	code = object_merge(&call->cluster.calls, &call->id, NULL, patch, arena, &answer, err);
+	if (code == 0)
 		*ret_changed =
 			json_get_integer(json_get(answer, "metadata"), "generation", 0) != before;
-	return r;
+	return code;
 }
 
 static int apply(struct release_call *call)
@@ -272,22 +273,22 @@ static int apply(struct release_call *call)
 	const char *done = "created";
 	bool changed = false;
 	struct err err;
-	int r;
+	int code;
 
 	if (call->options.chart && call->options.manifests)
 		return command_misused(call->command, "--chart and --manifests exclude each other");
 	if (call->options.suspend && call->options.resume)
 		return command_misused(call->command, "--suspend and --resume exclude each other");
-	r = read_spec(call, spec, &err);
-	if (r == 0)
-		r = read_release(call, &found, &err);
-	if (r == -ENOENT && !found) {
-		r = create_release(call, spec, &err);
-	} else if (r == 0) {
-		r = change_release(call, found, spec, &changed, &err);
+	code = read_spec(call, spec, &err);
+	if (code == 0)
+		code = read_release(call, &found, &err);
+	if (code == -ENOENT && !found) {
+		code = create_release(call, spec, &err);
+	} else if (code == 0) {
+		code = change_release(call, found, spec, &changed, &err);
 		done = changed ? "configured" : "unchanged";
 	}
-	if (r < 0)
+	if (code < 0)
 		return command_failed("%s", err.message);
 	print_done(call, done);
 	return call->options.wait ? wait_for_release(call) : EXIT_OK;
@@ -302,7 +303,7 @@ static int rollback(struct release_call *call)
 	uint64_t version = 0;
 	bool changed;
 	struct err err;
-	int r;
+	int code;
 
 	if (call->positionals.count > 1 &&
 		!span_to_unsigned(span_of(call->positionals.items[1]), INT64_MAX, &version))
@@ -310,12 +311,12 @@ static int rollback(struct release_call *call)
 			call->positionals.items[1]);
 	json_set_integer(arena, to, "version", (int64_t)version);
 	json_set(arena, spec, "rollbackTo", to);
-	r = read_release(call, &found, &err);
-	if (r == -ENOENT)
+	code = read_release(call, &found, &err);
+	if (code == -ENOENT)
 		return not_found(call);
-	if (r == 0)
-		r = change_release(call, found, spec, &changed, &err);
-	if (r < 0)
+	if (code == 0)
+		code = change_release(call, found, spec, &changed, &err);
+	if (code < 0)
 		return command_failed("%s", err.message);
 	print_done(call, "rolled back");
 	return call->options.wait ? wait_for_release(call) : EXIT_OK;
@@ -369,13 +370,13 @@ static int history(struct release_call *call)
 	int64_t current, now_ms = clock_wall_ms(clock_system());
 	size_t count = 0;
 	struct err err;
-	int r = read_release(call, &object, &err);
+	int code = read_release(call, &object, &err);
 
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return not_found(call);
-	if (r == 0)
-		r = list_histories(call, &items, &err);
-	if (r < 0)
+	if (code == 0)
+		code = list_histories(call, &items, &err);
+	if (code < 0)
 		return command_failed("%s", err.message);
 	current = json_get_integer(json_get(object, "status"), "version", 0);
 	sorted = arena_allocate_array(arena, json_array_count(items) + 1, sizeof(struct json *));
@@ -440,11 +441,11 @@ static int status(struct release_call *call)
 	struct json *object = NULL, *short_status;
 	const struct json *of, *pods;
 	struct err err;
-	int r = read_release(call, &object, &err);
+	int code = read_release(call, &object, &err);
 
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return not_found(call);
-	if (r < 0)
+	if (code < 0)
 		return command_failed("%s", err.message);
 	of = json_get(object, "status");
 	if (call->as_json) {
@@ -473,13 +474,13 @@ static int delete_release(struct release_call *call)
 {
 	struct kube_target target;
 	struct err err;
-	int r = object_target(&call->cluster.calls, &call->id, &target, &err);
+	int code = object_target(&call->cluster.calls, &call->id, &target, &err);
 
-	if (r == 0)
-		r = kube_delete(call->cluster.client, &target, NULL, NULL, &err);
-	if (r == -ENOENT)
+	if (code == 0)
+		code = kube_delete(call->cluster.client, &target, NULL, NULL, &err);
+	if (code == -ENOENT)
 		return not_found(call);
-	if (r < 0)
+	if (code < 0)
 		return command_failed("%s", err.message);
 	print_done(call, "deleted");
 	return EXIT_OK;

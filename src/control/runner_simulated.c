@@ -156,11 +156,11 @@ static int64_t paused_until(const struct thread *thread)
 	return until;
 }
 
-static void wake(struct thread *thread, int result)
+static void wake(struct thread *thread, int code)
 {
 	thread->state = THREAD_READY;
 	thread->event = NULL;
-	thread->result = result;
+	thread->result = code;
 }
 
 static void describe_thread(struct world *world, const struct thread *thread)

@@ -44,7 +44,7 @@ static struct aws_target *make_target(void *context)
 	return test_target_new(bench->near->runner, bench->remote, slow_send, bench);
 }
 
-static const struct aws_target_settings settings = TEST_FAR(POLL_MS);
+static const struct aws_target_settings settings = TEST_REMOTE(POLL_MS);
 
 /* All tasks that are to run do. */
 static void let_run(struct bench *bench)

@@ -148,7 +148,7 @@ static struct aws_target *make_target(void *context)
 	return test_target_new(bench->near->runner, bench->remote, remote_send, bench);
 }
 
-static const struct aws_target_settings settings = TEST_FAR(5000);
+static const struct aws_target_settings settings = TEST_REMOTE(5000);
 
 static struct bench *bench_new(uint64_t seed)
 {

@@ -46,7 +46,7 @@ static inline struct aws_target *test_remote_make(void *context)
 /* With so many instances, and log:1 to log:3. */
 static inline struct test_remote *test_remote_new(uint64_t seed, int instances)
 {
-	static const struct aws_target_settings settings = TEST_FAR(TEST_REMOTE_POLL_MS);
+	static const struct aws_target_settings settings = TEST_REMOTE(TEST_REMOTE_POLL_MS);
 	struct test_remote *bench = memory_allocate(sizeof(*bench));
 	char id[TEST_ID_SIZE];
 

@@ -43,12 +43,12 @@ static inline struct aws_target *test_target_new(struct runner *runner, struct t
 	return &made->target;
 }
 
-static const char *const test_far_accounts[] = {"123456789012"};
+static const char *const test_remote_accounts[] = {"123456789012"};
 /* The settings of the target, which must be static. */
-#define TEST_FAR(poll)                                                                             \
+#define TEST_REMOTE(poll)                                                                          \
 	{                                                                                          \
 		.name = "far", .region = "eu-west-1", .account = "123456789012",                   \
-		.accounts = test_far_accounts, .account_count = 1, .poll_ms = (poll)               \
+		.accounts = test_remote_accounts, .account_count = 1, .poll_ms = (poll)            \
 	}
 
 /* Starts the manager again, with the target. make: calls test_target_new(). */

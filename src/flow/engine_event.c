@@ -288,10 +288,10 @@ static int check_waits(struct flow_engine *engine, const struct flow_event *even
 static int approve(struct flow_engine *engine, const struct flow_event *event, struct err *err)
 {
 	struct flow_node_record *record = flow_engine_edit(engine, event->node);
-	int r = check_waits(engine, event, err);
+	int code = check_waits(engine, event, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (!plan_equal(&record->plan, &event->plan))
 		return err_set(err, -ESTALE,
 			"the plan has changed since it was shown; look at the new one and approve "
@@ -303,10 +303,10 @@ static int approve(struct flow_engine *engine, const struct flow_event *event, s
 
 static int reject(struct flow_engine *engine, const struct flow_event *event, struct err *err)
 {
-	int r = check_waits(engine, event, err);
+	int code = check_waits(engine, event, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	flow_engine_finish(engine, event->node, FLOW_NODE_CANCELLED, FLOW_REASON_REJECTED);
 	return 0;
 }
@@ -420,11 +420,11 @@ static handle_event *const handlers[FLOW_EVENT_COUNT] = {
 
 int flow_engine_apply(struct flow_engine *engine, const struct flow_event *event, struct err *err)
 {
-	int r;
+	int code;
 
 	engine->now_ms = event->now_ms;
-	r = handlers[event->type](engine, event, err);
-	if (r >= 0)
+	code = handlers[event->type](engine, event, err);
+	if (code >= 0)
 		flow_engine_settle(engine);
-	return r;
+	return code;
 }

@@ -193,19 +193,19 @@ static int apply(struct world *world, const struct flow_event *event)
 {
 	struct err err = {0};
 	bool of_node = flow_event_is_of_node(event->type);
-	int r;
+	int code;
 
 	fprintf(world->model, "event %s %lld %d %u ", flow_event_name(event->type),
 		(long long)world->now_ms, of_node ? (int)event->node : -1, event->run);
 	for (unsigned i = 0; i < FLOW_PLAN_ID_SIZE; i++)
 		fprintf(world->model, "%02x", event->plan.bytes[i]);
 	fprintf(world->model, " %d %d\n", event->is_unchanged, event->has_live_state);
-	r = flow_engine_apply(world->engine, event, &err);
-	if (r < 0)
+	code = flow_engine_apply(world->engine, event, &err);
+	if (code < 0)
 		assert_true(err.message[0] != '\0');
 	drain(world);
-	write_states(world, r < 0);
-	return r;
+	write_states(world, code < 0);
+	return code;
 }
 
 static struct flow_event event_of(const struct world *world, enum flow_event_type type,

@@ -439,14 +439,14 @@ static void run_worker(void *context)
 static int start_worker(struct dns_worker *worker, struct err *err)
 {
 	sigset_t all, before;
-	int result;
+	int code;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = uv_thread_create(&worker->thread, run_worker, worker);
+	code = uv_thread_create(&worker->thread, run_worker, worker);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (result < 0)
-		return err_set(err, result, "start a thread: %s", uv_strerror(result));
+	if (code < 0)
+		return err_set(err, code, "start a thread: %s", uv_strerror(code));
 	worker->started = true;
 	return 0;
 }
@@ -529,30 +529,30 @@ static int open_tcp(struct dns_server *server, int *ret_descriptor, struct err *
 static int open_pair(struct dns_server *server, struct err *err)
 {
 	bool any_port = port_of(&server->address) == 0;
-	int result = -EADDRINUSE;
+	int code = -EADDRINUSE;
 
 	for (unsigned i = 0; i < (any_port ? FREE_PORT_TRIES : 1); i++) {
 		_close_ int udp = -1;
 
 		if (any_port)
 			set_port(&server->address, 0);
-		result = open_udp(server, true, &udp, err);
-		if (result < 0)
-			return result;
+		code = open_udp(server, true, &udp, err);
+		if (code < 0)
+			return code;
 		server->address.size = sizeof(server->address.storage);
 		if (getsockname(udp, (struct sockaddr *)&server->address.storage,
 			    &server->address.size) < 0)
 			return listen_error(server, "UDP", err);
-		result = open_tcp(server, &server->listener, err);
-		if (result == 0) {
+		code = open_tcp(server, &server->listener, err);
+		if (code == 0) {
 			server->workers[0].udp.descriptor = TAKE_FD(udp);
 			server->port = port_of(&server->address);
 			return 0;
 		}
-		if (result != -EADDRINUSE)
-			return result;
+		if (code != -EADDRINUSE)
+			return code;
 	}
-	return result;
+	return code;
 }
 
 static int open_worker(struct dns_server *server, struct dns_worker *worker, struct err *err)
@@ -563,12 +563,12 @@ static int open_worker(struct dns_server *server, struct dns_worker *worker, str
 		.prefix4 = server->limits.prefix4,
 		.prefix6 = server->limits.prefix6,
 	};
-	int result;
+	int code;
 
 	if (worker->udp.descriptor < 0) {
-		result = open_udp(server, false, &worker->udp.descriptor, err);
-		if (result < 0)
-			return result;
+		code = open_udp(server, false, &worker->udp.descriptor, err);
+		if (code < 0)
+			return code;
 	}
 	worker->epoll = epoll_create1(EPOLL_CLOEXEC);
 	worker->wake.descriptor = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
@@ -647,7 +647,7 @@ static int configure(struct dns_server *server, const struct dns_server_config *
 {
 	const char *address = config->address ? config->address : "127.0.0.1";
 	struct dns_server_limits *limits = &server->limits;
-	int result;
+	int code;
 
 	*limits = config->limits;
 	fill_defaults(limits);
@@ -673,9 +673,9 @@ static int configure(struct dns_server *server, const struct dns_server_config *
 		return err_set(err, -EINVAL, "at most %d upstreams can be given",
 			DNS_UPSTREAMS_MAX);
 	for (size_t i = 0; i < config->upstream_count; i++) {
-		result = parse_upstream(config->upstreams[i], &server->upstreams[i], err);
-		if (result < 0)
-			return result;
+		code = parse_upstream(config->upstreams[i], &server->upstreams[i], err);
+		if (code < 0)
+			return code;
 	}
 	server->upstream_count = config->upstream_count;
 	return check_upstreams(server, config, err);
@@ -686,7 +686,7 @@ int dns_server_open(const struct dns_server_config *config, struct dns_server **
 {
 	struct dns_server *server = memory_allocate(sizeof(*server));
 	unsigned count = config->threads ? config->threads : 1;
-	int result;
+	int code;
 
 	if (count > DNS_SERVER_THREADS_MAX)
 		count = DNS_SERVER_THREADS_MAX;
@@ -700,16 +700,16 @@ int dns_server_open(const struct dns_server_config *config, struct dns_server **
 		worker->number = i;
 		worker->epoll = worker->udp.descriptor = worker->wake.descriptor = -1;
 	}
-	result = configure(server, config, err);
-	if (result == 0)
-		result = open_pair(server, err);
-	for (unsigned i = 0; i < count && result == 0; i++)
-		result = open_worker(server, &server->workers[i], err);
-	for (unsigned i = 0; i < count && result == 0; i++)
-		result = start_worker(&server->workers[i], err);
-	if (result < 0) {
+	code = configure(server, config, err);
+	if (code == 0)
+		code = open_pair(server, err);
+	for (unsigned i = 0; i < count && code == 0; i++)
+		code = open_worker(server, &server->workers[i], err);
+	for (unsigned i = 0; i < count && code == 0; i++)
+		code = start_worker(&server->workers[i], err);
+	if (code < 0) {
 		dns_server_close(server);
-		return result;
+		return code;
 	}
 	*ret_server = server;
 	return 0;

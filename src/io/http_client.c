@@ -499,21 +499,21 @@ int http_client_request(struct http_client *client, const struct http_client_req
 	struct arena *arena, struct http_client_response **ret_response, struct err *err)
 {
 	CLEANUP(transfer_clear) struct transfer transfer;
-	int r;
+	int code;
 
 	transfer_init(&transfer, client, request, false);
-	r = transfer_start(&transfer, err);
-	if (r < 0)
-		return r;
+	code = transfer_start(&transfer, err);
+	if (code < 0)
+		return code;
 	lock_take(&transfer.lock);
 	while (!transfer.finished)
 		lock_wait(&transfer.lock, &transfer.changed);
 	lock_release(&transfer.lock);
 	if (transfer.code < 0)
 		return transfer_fail(&transfer, err);
-	r = read_whole(&transfer, arena, ret_response);
-	if (r < 0)
-		return http_client_easy_fail(request, r,
+	code = read_whole(&transfer, arena, ret_response);
+	if (code < 0)
+		return http_client_easy_fail(request, code,
 			"the answer needs more memory than it may have", err);
 	return 0;
 }
@@ -651,16 +651,16 @@ int http_client_stream(struct http_client *client, const struct http_client_requ
 	const struct http_client_reader *reader, struct err *err)
 {
 	CLEANUP(transfer_clear) struct transfer transfer;
-	int r;
+	int code;
 
 	transfer_init(&transfer, client, request, true);
-	r = transfer_start(&transfer, err);
-	if (r < 0)
-		return r;
-	r = read_stream(&transfer, reader);
-	if (r < 0)
-		return http_client_easy_fail(request, r, "the reader wants no more", err);
-	if (r > 0)
-		return r;
+	code = transfer_start(&transfer, err);
+	if (code < 0)
+		return code;
+	code = read_stream(&transfer, reader);
+	if (code < 0)
+		return http_client_easy_fail(request, code, "the reader wants no more", err);
+	if (code > 0)
+		return code;
 	return transfer.code < 0 ? transfer_fail(&transfer, err) : 0;
 }

@@ -197,15 +197,15 @@ static void test_large_body(void **state)
 /* ---- what is refused, what fails ---- */
 
 static void assert_fails(struct http_client *client, const struct http_client_request *request,
-	int code, const char *message)
+	int expected, const char *message)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct http_client_response *response = NULL;
 	struct err err = {0};
-	int r = http_client_request(client, request, arena, &response, &err);
+	int code = http_client_request(client, request, arena, &response, &err);
 
-	if (r != code || err.code != code)
-		fail_msg("%d instead of %d: %s", r, code, err.message);
+	if (code != expected || err.code != expected)
+		fail_msg("%d instead of %d: %s", code, expected, err.message);
 	if (!strstr(err.message, message))
 		fail_msg("'%s' is not in '%s'", message, err.message);
 	assert_null(response);
@@ -361,7 +361,7 @@ struct caller {
 	struct http_client_request request;
 	int rounds;
 	int good;
-	int r; /* of the last call */
+	int code; /* of the last call */
 };
 
 static void *run_caller(void *context)
@@ -372,9 +372,9 @@ static void *run_caller(void *context)
 		_arena_ struct arena *arena = arena_new(0);
 		struct http_client_response *response;
 
-		caller->r = http_client_request(caller->client, &caller->request, arena, &response,
-			NULL);
-		caller->good += caller->r == 0 && response->status == 200;
+		caller->code = http_client_request(caller->client, &caller->request, arena,
+			&response, NULL);
+		caller->good += caller->code == 0 && response->status == 200;
 	}
 	return NULL;
 }
@@ -500,7 +500,7 @@ static void test_cancel(void **state)
 	http_client_cancel(client, &cancel);
 	for (size_t i = 1; i < LENGTH(callers); i++) {
 		pthread_join(callers[i].thread, NULL);
-		assert_int_equal(callers[i].r, -ECANCELED);
+		assert_int_equal(callers[i].code, -ECANCELED);
 	}
 	/* A cancelled call stays cancelled, and is not even sent. */
 	assert_fails(client, &callers[1].request, -ECANCELED, "/hang: cancelled");
@@ -508,7 +508,7 @@ static void test_cancel(void **state)
 	/* The call with another token was left alone. */
 	server_open_gate(server, 1);
 	pthread_join(callers[0].thread, NULL);
-	assert_int_equal(callers[0].r, 0);
+	assert_int_equal(callers[0].code, 0);
 	assert_int_equal(callers[0].good, 1);
 }
 
@@ -532,7 +532,7 @@ static void test_free_ends_running_calls(void **state)
 	http_client_free(client);
 	for (size_t i = 0; i < LENGTH(callers); i++) {
 		pthread_join(callers[i].thread, NULL);
-		assert_int_equal(callers[i].r, -ECANCELED);
+		assert_int_equal(callers[i].code, -ECANCELED);
 	}
 	http_client_free(NULL);
 }
@@ -708,7 +708,7 @@ static void *run_silent_stream(void *context)
 	struct caller *caller = context;
 	struct reading reading = {.client = caller->client};
 
-	caller->r = stream(&reading, &caller->request, NULL);
+	caller->code = stream(&reading, &caller->request, NULL);
 	buffer_clear(&reading.text);
 	return NULL;
 }
@@ -736,7 +736,7 @@ static void test_silent_stream(void **state)
 	assert_true(server_wait_requests(server, 1));
 	http_client_cancel(client, &cancel);
 	pthread_join(caller.thread, NULL);
-	assert_int_equal(caller.r, -ECANCELED);
+	assert_int_equal(caller.code, -ECANCELED);
 }
 
 /* A stream without a reader blocks no other call. */

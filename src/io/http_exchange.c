@@ -325,25 +325,25 @@ int http_stream_write(struct http_exchange *exchange, struct span data)
 {
 	struct http_stream *stream = exchange->stream;
 	bool must_post = false;
-	int result = 0;
+	int code = 0;
 
 	uv_mutex_lock(&stream->lock);
 	if (stream->gone) {
-		result = -EPIPE;
+		code = -EPIPE;
 	} else if (data.length > stream->queue_max ||
 		   stream->queued.length + stream->sending_length >
 			   stream->queue_max - data.length) {
 		stream->gone = true;
-		result = -ENOBUFS;
+		code = -ENOBUFS;
 	} else {
 		buffer_add_span(&stream->queued, data);
 	}
-	if (result != -EPIPE && !stream->posted)
+	if (code != -EPIPE && !stream->posted)
 		must_post = stream->posted = true;
 	uv_mutex_unlock(&stream->lock);
 	if (must_post)
 		post(exchange);
-	return result;
+	return code;
 }
 
 size_t http_stream_queued(struct http_exchange *exchange)

@@ -327,16 +327,16 @@ static void run_loop(void *context)
 
 static int loop_init(struct http_server *server, struct http_loop *loop, struct err *err)
 {
-	int result = uv_loop_init(&loop->uv);
+	int code = uv_loop_init(&loop->uv);
 
-	if (result < 0)
-		return err_set(err, result, "make an event loop: %s", uv_strerror(result));
+	if (code < 0)
+		return err_set(err, code, "make an event loop: %s", uv_strerror(code));
 	loop->server = server;
 	loop->limits = &server->limits;
-	result = uv_async_init(&loop->uv, &loop->wake, on_wake);
-	if (result < 0) {
+	code = uv_async_init(&loop->uv, &loop->wake, on_wake);
+	if (code < 0) {
 		uv_loop_close(&loop->uv);
-		return err_set(err, result, "make an event loop: %s", uv_strerror(result));
+		return err_set(err, code, "make an event loop: %s", uv_strerror(code));
 	}
 	uv_mutex_init(&loop->lock);
 	uv_timer_init(&loop->uv, &loop->sweep);
@@ -364,14 +364,14 @@ static void loop_free(struct http_loop *loop)
 static int loop_start(struct http_loop *loop, struct err *err)
 {
 	sigset_t all, before;
-	int result;
+	int code;
 
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &before);
-	result = uv_thread_create(&loop->thread, run_loop, loop);
+	code = uv_thread_create(&loop->thread, run_loop, loop);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	if (result < 0)
-		return err_set(err, result, "start a thread: %s", uv_strerror(result));
+	if (code < 0)
+		return err_set(err, code, "start a thread: %s", uv_strerror(code));
 	loop->started = true;
 	return 0;
 }
@@ -389,27 +389,27 @@ static int listen_on(struct http_server *server, const char *address, uint16_t p
 	_close_ int descriptor = -1;
 	char service[8];
 	int one = 1;
-	int result;
+	int code;
 
 	if (strcmp(address, "localhost") == 0)
 		hints.ai_family = AF_INET;
 	else
 		hints.ai_flags |= AI_NUMERICHOST;
 	snprintf(service, sizeof(service), "%u", port);
-	result = getaddrinfo(address, service, &hints, &found);
-	if (result != 0)
-		return err_set(err, -EINVAL, "listen on '%s': %s", address, gai_strerror(result));
+	code = getaddrinfo(address, service, &hints, &found);
+	if (code != 0)
+		return err_set(err, -EINVAL, "listen on '%s': %s", address, gai_strerror(code));
 	descriptor = socket(found->ai_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-	result = 0;
+	code = 0;
 	if (descriptor < 0 ||
 		setsockopt(descriptor, SOL_SOCKET, SO_REUSEADDR, &one, sizeof(one)) < 0 ||
 		bind(descriptor, found->ai_addr, found->ai_addrlen) < 0 ||
 		listen(descriptor, LISTEN_BACKLOG) < 0 ||
 		getsockname(descriptor, (struct sockaddr *)&bound, &size) < 0)
-		result = err_errno(err, "listen on %s port %u", address, port);
+		code = err_errno(err, "listen on %s port %u", address, port);
 	freeaddrinfo(found);
-	if (result < 0)
-		return result;
+	if (code < 0)
+		return code;
 	server->port =
 		ntohs(bound.ss_family == AF_INET ? ((struct sockaddr_in *)&bound)->sin_port
 						 : ((struct sockaddr_in6 *)&bound)->sin6_port);
@@ -433,25 +433,25 @@ static void server_free(struct http_server *server)
 
 static int start_loops(struct http_server *server, unsigned count, struct err *err)
 {
-	int result = 0;
+	int code = 0;
 
-	for (unsigned i = 0; i < count && result == 0; i++) {
-		result = loop_init(server, &server->loops[i], err);
-		if (result == 0)
+	for (unsigned i = 0; i < count && code == 0; i++) {
+		code = loop_init(server, &server->loops[i], err);
+		if (code == 0)
 			server->loop_count++;
 	}
-	if (result < 0)
-		return result;
-	result = uv_poll_init(&server->loops[0].uv, &server->accepts, server->listener);
-	if (result < 0)
-		return err_set(err, result, "poll the listening socket: %s", uv_strerror(result));
+	if (code < 0)
+		return code;
+	code = uv_poll_init(&server->loops[0].uv, &server->accepts, server->listener);
+	if (code < 0)
+		return err_set(err, code, "poll the listening socket: %s", uv_strerror(code));
 	server->accepts.data = server;
 	server->accepting = true;
 	uv_poll_start(&server->accepts, UV_READABLE, on_acceptable);
 	/* Loop 0, which deals out sockets, comes last: all others are there then. */
-	for (unsigned i = count; i-- > 0 && result == 0;)
-		result = loop_start(&server->loops[i], err);
-	return result;
+	for (unsigned i = count; i-- > 0 && code == 0;)
+		code = loop_start(&server->loops[i], err);
+	return code;
 }
 
 static void undo_open(struct http_server *server)
@@ -481,7 +481,7 @@ int http_server_open(const struct http_server_config *config, struct http_server
 {
 	struct http_server *server = memory_allocate(sizeof(*server));
 	unsigned count = config->loops ? config->loops : 1;
-	int result = 0;
+	int code = 0;
 
 	if (count > HTTP_LOOPS_MAX)
 		count = HTTP_LOOPS_MAX;
@@ -497,16 +497,16 @@ int http_server_open(const struct http_server_config *config, struct http_server
 	uv_mutex_init(&server->lock);
 	uv_cond_init(&server->drained);
 	if (server->certificate_file)
-		result = tls_context_load(server->certificate_file, server->key_file, &server->tls,
+		code = tls_context_load(server->certificate_file, server->key_file, &server->tls,
 			err);
-	if (result == 0)
-		result = listen_on(server, config->address ? config->address : "127.0.0.1",
+	if (code == 0)
+		code = listen_on(server, config->address ? config->address : "127.0.0.1",
 			config->port, err);
-	if (result == 0)
-		result = start_loops(server, count, err);
-	if (result < 0) {
+	if (code == 0)
+		code = start_loops(server, count, err);
+	if (code < 0) {
 		undo_open(server);
-		return result;
+		return code;
 	}
 	*ret_server = server;
 	return 0;
@@ -521,13 +521,13 @@ int http_server_reload_tls(struct http_server *server, struct err *err)
 {
 	struct tls_context *context = NULL;
 	struct tls_context *old;
-	int result;
+	int code;
 
 	if (!server->certificate_file)
 		return err_set(err, -EINVAL, "this server does not speak TLS");
-	result = tls_context_load(server->certificate_file, server->key_file, &context, err);
-	if (result < 0)
-		return result;
+	code = tls_context_load(server->certificate_file, server->key_file, &context, err);
+	if (code < 0)
+		return code;
 	uv_mutex_lock(&server->lock);
 	old = server->tls;
 	server->tls = context;

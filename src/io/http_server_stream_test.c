@@ -254,16 +254,16 @@ static void test_a_client_that_is_too_slow(void **state)
 	_peer_ struct peer peer;
 	_free_ char *text = memory_allocate(64 * 1024);
 	struct http_exchange *exchange = begin(fixture, &peer, TEST_GET("/later"), &events);
-	int result = 0;
+	int code = 0;
 
 	/* The kernel's buffers are finite, and so is the queue; the client does not read. */
-	for (int i = 0; i < 1000000 && result == 0; i++) {
-		result = http_stream_write(exchange, (struct span){text, 64 * 1024});
+	for (int i = 0; i < 1000000 && code == 0; i++) {
+		code = http_stream_write(exchange, (struct span){text, 64 * 1024});
 		assert_true(http_stream_queued(exchange) <= 256 * 1024);
 		if (http_stream_queued(exchange) > 128 * 1024)
 			doze();
 	}
-	assert_int_equal(result, -ENOBUFS);
+	assert_int_equal(code, -ENOBUFS);
 	assert_int_equal(http_stream_write(exchange, SPAN("x")), -EPIPE);
 	WAIT_FOR(atomic_load(&events.gone) == 1);
 	WAIT_FOR(statistics(fixture).connections_open == 0);
@@ -303,10 +303,10 @@ struct writing_thread {
 static void *write_until_gone(void *context)
 {
 	struct writing_thread *writing = context;
-	int result = 0;
+	int code = 0;
 
-	while (result == 0) {
-		result = http_stream_write(writing->exchange, SPAN("data: tick\n\n"));
+	while (code == 0) {
+		code = http_stream_write(writing->exchange, SPAN("data: tick\n\n"));
 		if (http_stream_queued(writing->exchange) > 1024)
 			doze();
 	}

@@ -349,7 +349,7 @@ int http_upgrade_open(const struct http_client_request *request, struct arena *a
 	struct http_client_response **ret_response, struct http_upgrade **ret_upgrade,
 	struct err *err)
 {
-	int r = libcurl_load(err);
+	int code = libcurl_load(err);
 
-	return r < 0 ? r : open_upgrade(request, arena, ret_response, ret_upgrade, err);
+	return code < 0 ? code : open_upgrade(request, arena, ret_response, ret_upgrade, err);
 }

@@ -106,9 +106,9 @@ int libcurl_load(struct err *err)
 	static struct late_library library = {
 		"libcurl.so.4", functions, LENGTH(functions), LOCK_INITIALIZER, NULL};
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	int r = late_library_load(&library, err);
+	int code = late_library_load(&library, err);
 
-	if (r == 0)
+	if (code == 0)
 		pthread_once(&once, initialize);
-	return r;
+	return code;
 }

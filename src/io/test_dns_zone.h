@@ -79,10 +79,10 @@ struct test_zone {
 static inline void test_parse(const char *text, struct dns_name *ret_name)
 {
 	struct err err;
-	int result = dns_name_from_text(span_of(text), ret_name, &err);
+	int code = dns_name_from_text(span_of(text), ret_name, &err);
 
-	assert(result == 0);
-	(void)result;
+	assert(code == 0);
+	(void)code;
 }
 
 static inline struct test_name *test_zone_name(struct test_zone *zone, const char *text)

@@ -62,13 +62,13 @@ static inline struct timespec wait_deadline(void)
 static inline void stash_wait(struct stash *stash, size_t count)
 {
 	struct timespec deadline = wait_deadline();
-	int result = 0;
+	int code = 0;
 
 	pthread_mutex_lock(&stash->lock);
-	while (stash->count < count && result == 0)
-		result = pthread_cond_timedwait(&stash->changed, &stash->lock, &deadline);
+	while (stash->count < count && code == 0)
+		code = pthread_cond_timedwait(&stash->changed, &stash->lock, &deadline);
 	pthread_mutex_unlock(&stash->lock);
-	assert_int_equal(result, 0);
+	assert_int_equal(code, 0);
 }
 
 static inline size_t stash_count(struct stash *stash)

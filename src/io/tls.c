@@ -66,14 +66,14 @@ int tls_context_load(const char *certificate_file, const char *key_file,
 {
 	SSL_CTX *ssl = SSL_CTX_new(TLS_server_method());
 	struct tls_context *context;
-	int result;
+	int code;
 
 	if (!ssl)
 		return openssl_error(err, "set up TLS for", certificate_file);
-	result = fill_context(ssl, certificate_file, key_file ? key_file : certificate_file, err);
-	if (result < 0) {
+	code = fill_context(ssl, certificate_file, key_file ? key_file : certificate_file, err);
+	if (code < 0) {
 		SSL_CTX_free(ssl);
-		return result;
+		return code;
 	}
 	context = memory_allocate(sizeof(*context));
 	context->ssl = ssl;

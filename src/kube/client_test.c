@@ -123,12 +123,12 @@ static void test_refusals(void **state)
 	for (size_t i = 0; i < LENGTH(refusals); i++) {
 		struct kube_failure failure;
 		struct err err;
-		int r = kube_status_read(refusals[i].status, span_of(refusals[i].body), 0, "what",
-			&failure, &err);
+		int code = kube_status_read(refusals[i].status, span_of(refusals[i].body), 0,
+			"what", &failure, &err);
 
-		if (r != refusals[i].code || failure.status != refusals[i].status ||
+		if (code != refusals[i].code || failure.status != refusals[i].status ||
 			strcmp(err.message, refusals[i].message) != 0)
-			fail_msg("row %zu: %d %d %s", i, r, failure.status, err.message);
+			fail_msg("row %zu: %d %d %s", i, code, failure.status, err.message);
 	}
 }
 

@@ -383,15 +383,15 @@ static void test_bad_plugins(void **state)
 	(void)state;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
 		struct err err = {0};
-		int r;
+		int code;
 
 		begin(&world);
 		set_plugin(&world, rows[i].script);
 		world.plugin.install_hint = SPAN("get it at example.com");
 		start(&world);
-		r = get_code(&world, &err);
-		if (r != rows[i].code || !strstr(err.message, rows[i].message))
-			fail_msg("row %zu: %d %s", i, r, err.message);
+		code = get_code(&world, &err);
+		if (code != rows[i].code || !strstr(err.message, rows[i].message))
+			fail_msg("row %zu: %d %s", i, code, err.message);
 		end(&world);
 	}
 }

@@ -618,15 +618,15 @@ static bool inspect_end(struct kube_exec *exec, int *ret_exit_code, struct err *
 int kube_exec_wait(struct kube_exec *exec, int *ret_exit_code, struct err *err)
 {
 	struct err problem;
-	int exit_code, r;
+	int exit_code, code;
 
 	for (;;) {
 		uint64_t seen = runner_event_count(exec->ended_event);
 
 		if (inspect_end(exec, &exit_code, &problem))
 			break;
-		r = runner_wait(exec->client->runner, exec->ended_event, seen, RUNNER_FOREVER);
-		if (r == -ECANCELED)
+		code = runner_wait(exec->client->runner, exec->ended_event, seen, RUNNER_FOREVER);
+		if (code == -ECANCELED)
 			return err_set(err, -ECANCELED, "exec: cancelled");
 	}
 	if (problem.code < 0)

@@ -71,19 +71,20 @@ static void test_frames(void **state)
 			_buffer_ struct buffer out = {0};
 			struct websocket_reader reader = {.message = note_message, .context = &out};
 			struct span rest = frames[i].bytes;
-			int r = 0;
+			int code = 0;
 
-			while (r == 0 && rest.length > 0) {
+			while (code == 0 && rest.length > 0) {
 				size_t length = rest.length < chunk ? rest.length : chunk;
 
-				r = websocket_read(&reader, (struct span){rest.data, length}, NULL);
+				code = websocket_read(&reader, (struct span){rest.data, length},
+					NULL);
 				rest.data += length;
 				rest.length -= length;
 			}
 			websocket_reader_clear(&reader);
-			if (r != frames[i].code ||
+			if (code != frames[i].code ||
 				strcmp(out.data ? out.data : "", frames[i].messages) != 0)
-				fail_msg("row %zu, chunk %zu: %d, %s", i, chunk, r, out.data);
+				fail_msg("row %zu, chunk %zu: %d, %s", i, chunk, code, out.data);
 		}
 	}
 }
@@ -641,14 +642,14 @@ static void test_bad_ends(void **state)
 		struct partner partner;
 		struct kube_exec *exec;
 		struct err err = {0};
-		int descriptors[3], code = -1, r;
+		int descriptors[3], exit_code = -1, code;
 
 		begin(&partner, rows[i].play, NULL);
 		exec = start(&partner, &plain, descriptors);
 		read_all(descriptors[1], &output);
-		r = kube_exec_wait(exec, &code, &err);
-		if (r != rows[i].code || !strstr(err.message, rows[i].message))
-			fail_msg("row %zu: %d %s", i, r, err.message);
+		code = kube_exec_wait(exec, &exit_code, &err);
+		if (code != rows[i].code || !strstr(err.message, rows[i].message))
+			fail_msg("row %zu: %d %s", i, code, err.message);
 		if (i == 0)
 			assert_string_equal(output.data, "half");
 		kube_exec_free(exec);
@@ -752,12 +753,12 @@ static void test_refusals(void **state)
 		struct partner partner;
 		struct kube_exec *exec = NULL;
 		struct err err = {0};
-		int r;
+		int code;
 
 		begin(&partner, rows[i].play, NULL);
-		r = kube_exec_start(partner.world.client, &plain, &exec, &err);
-		if (r != rows[i].code || !strstr(err.message, rows[i].message))
-			fail_msg("row %zu: %d %s", i, r, err.message);
+		code = kube_exec_start(partner.world.client, &plain, &exec, &err);
+		if (code != rows[i].code || !strstr(err.message, rows[i].message))
+			fail_msg("row %zu: %d %s", i, code, err.message);
 		assert_null(exec);
 		end(&partner);
 	}

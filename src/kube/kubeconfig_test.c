@@ -99,12 +99,12 @@ static void test_refused(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		struct kube_access *access = NULL;
 		struct err err = {0};
-		int r = read_one(make_file(arena, refused[i].cluster, refused[i].user), arena,
+		int code = read_one(make_file(arena, refused[i].cluster, refused[i].user), arena,
 			&access, &err);
 
-		if (r != refused[i].code || !strstr(err.message, refused[i].message) ||
+		if (code != refused[i].code || !strstr(err.message, refused[i].message) ||
 			!strstr(err.message, "kubeconfig /etc/kube/config: "))
-			fail_msg("row %zu: %d, %s", i, r, err.message);
+			fail_msg("row %zu: %d, %s", i, code, err.message);
 		assert_null(access);
 	}
 }
@@ -139,10 +139,10 @@ static void test_wrong_files(void **state)
 		_arena_ struct arena *arena = arena_new(0);
 		struct kube_access *access;
 		struct err err = {0};
-		int r = read_one(span_of(wrong[i].text), arena, &access, &err);
+		int code = read_one(span_of(wrong[i].text), arena, &access, &err);
 
-		if (r != wrong[i].code || !strstr(err.message, wrong[i].message))
-			fail_msg("row %zu: %d, %s", i, r, err.message);
+		if (code != wrong[i].code || !strstr(err.message, wrong[i].message))
+			fail_msg("row %zu: %d, %s", i, code, err.message);
 	}
 }
 

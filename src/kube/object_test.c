@@ -330,10 +330,11 @@ static void test_pieces(void **state)
 			_arena_ struct arena *arena = arena_new(0);
 			_buffer_ struct buffer out = {0};
 			struct json *frame = NULL;
-			int r = feed(cuts[i].text, chunk, cuts[i].list, 1000, &out, &frame, arena);
+			int code =
+				feed(cuts[i].text, chunk, cuts[i].list, 1000, &out, &frame, arena);
 
-			if (r != cuts[i].code || !span_is(buffer_span(&out), cuts[i].pieces))
-				fail_msg("row %zu, chunk %zu: %d, %s", i, chunk, r, out.data);
+			if (code != cuts[i].code || !span_is(buffer_span(&out), cuts[i].pieces))
+				fail_msg("row %zu, chunk %zu: %d, %s", i, chunk, code, out.data);
 			if (cuts[i].frame && !json_equal(frame, parse(arena, cuts[i].frame)))
 				fail_msg("row %zu, chunk %zu: the frame is %s", i, chunk,
 					json_to_text(frame, arena).data);

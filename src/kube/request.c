@@ -318,28 +318,28 @@ static int stream_once(struct attempt *attempt, const struct kube_stream *stream
 {
 	struct reading reading = {.stream = stream, .refusal = BUFFER_WITH_CAP(KUBE_REFUSAL_MAX)};
 	struct http_client_reader reader = {read_head, read_chunk, &reading};
-	int r;
+	int code;
 
 	attempt->http.idle_timeout_ms = stream->idle_ms;
 	attempt->http.total_timeout_ms = stream->total_ms;
-	r = http_client_stream(attempt->client->http, &attempt->http, &reader, err);
-	if (reading.status != 0 && !is_success(&reading) && r != -ECANCELED) {
-		r = refuse(attempt, reading.status, buffer_span(&reading.refusal),
+	code = http_client_stream(attempt->client->http, &attempt->http, &reader, err);
+	if (reading.status != 0 && !is_success(&reading) && code != -ECANCELED) {
+		code = refuse(attempt, reading.status, buffer_span(&reading.refusal),
 			reading.retry_after_s, stream->patient && !attempt->options->impatient,
 			err);
-		if (r == 0)
-			r = 1;
-	} else if (r < 0) {
+		if (code == 0)
+			code = 1;
+	} else if (code < 0) {
 		/* The reader's own reason says more than that it wanted no more. */
 		if (reading.err.code < 0)
-			r = err_set(err, reading.err.code, "%s: %s", attempt->what,
+			code = err_set(err, reading.err.code, "%s: %s", attempt->what,
 				reading.err.message);
 		count(attempt->client, &attempt->client->statistics.failures);
 	} else {
-		r = 0;
+		code = 0;
 	}
 	buffer_clear(&reading.refusal);
-	return r;
+	return code;
 }
 
 int kube_request_stream(struct kube_client *client, const struct kube_request *request,

@@ -37,11 +37,11 @@ static int open_deployments(struct aws_request *request, struct delivery_stream_
 		.position = resumes ? &position : NULL,
 		.wake = wake};
 	struct err err = {0};
-	int r;
+	int code;
 
 	config.arena = arena_new(0);
-	r = store_stream_open(&config, ret_stream, &err);
-	return r < 0 ? delivery_stream_fail(request, r, &err) : 0;
+	code = store_stream_open(&config, ret_stream, &err);
+	return code < 0 ? delivery_stream_fail(request, code, &err) : 0;
 }
 
 const struct delivery_stream_operation pipeline_streams[] = {

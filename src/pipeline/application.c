@@ -105,20 +105,20 @@ static int read_access_item(struct field_reader *reader, const struct json *valu
 static int read_access(struct field_reader *reader, const struct json *value, unsigned *ret_access)
 {
 	unsigned access = 0;
-	int r = 0;
+	int code = 0;
 
 	if (value->type == JSON_ARRAY && value->array.count > 0) {
 		JSON_EACH_ITEM (value, item) {
-			r = read_access_item(reader, item, &access);
-			if (r < 0)
-				return r;
+			code = read_access_item(reader, item, &access);
+			if (code < 0)
+				return code;
 		}
 	} else {
-		r = read_access_item(reader, value, &access);
+		code = read_access_item(reader, value, &access);
 	}
-	if (r >= 0)
+	if (code >= 0)
 		*ret_access = access;
-	return r;
+	return code;
 }
 
 static int read_input(struct field_reader *reader, const char *path, const struct json *value,
@@ -126,14 +126,14 @@ static int read_input(struct field_reader *reader, const char *path, const struc
 {
 	struct input_access read = {.input = *input};
 	unsigned other = 0;
-	int r = fields_read(reader, &input_table, path, value, &read);
+	int code = fields_read(reader, &input_table, path, value, &read);
 
-	if (r >= 0 && read.type)
-		r = read_access(reader, read.type, &read.input.access);
-	if (r >= 0 && read.ecs_type)
-		r = read_access(reader, read.ecs_type, &other);
-	if (r < 0)
-		return r;
+	if (code >= 0 && read.type)
+		code = read_access(reader, read.type, &read.input.access);
+	if (code >= 0 && read.ecs_type)
+		code = read_access(reader, read.ecs_type, &other);
+	if (code < 0)
+		return code;
 	if (read.type && read.ecs_type && read.input.access != other)
 		return fields_fail(reader, read.ecs_type->line,
 			"accessType and ecsAccessType differ; one of them is enough");
@@ -294,27 +294,27 @@ static int read_spec_fields(struct field_reader *reader, const struct kind_row *
 	const struct json *value, struct application *application, struct spec *spec)
 {
 	const struct json *plugin;
-	int r;
+	int code;
 
 	if (!row->table) {
-		r = check_no_access_type(reader, application, value);
-		return r < 0 ? r
-			     : fields_read(reader, &generic_spec_table, "spec",
-				       json_is(value, JSON_OBJECT)
-					       ? generic_part(reader->arena, value)
-					       : value,
-				       spec);
+		code = check_no_access_type(reader, application, value);
+		return code < 0 ? code
+				: fields_read(reader, &generic_spec_table, "spec",
+					  json_is(value, JSON_OBJECT)
+						  ? generic_part(reader->arena, value)
+						  : value,
+					  spec);
 	}
-	r = fields_read(reader, row->table, "spec", value, spec);
-	if (r < 0)
-		return r;
+	code = fields_read(reader, row->table, "spec", value, spec);
+	if (code < 0)
+		return code;
 	application->is_ecs = row->table == &ecs_spec_table;
 	plugin = fields_find(spec->plugins, "ecs");
 	if (plugin) {
 		application->is_ecs = true;
-		r = fields_read(reader, &plugin_table, "spec.plugins.ecs", plugin, spec);
+		code = fields_read(reader, &plugin_table, "spec.plugins.ecs", plugin, spec);
 	}
-	return r;
+	return code;
 }
 
 static void take_spec(const struct spec *spec, struct application *application)
@@ -396,25 +396,25 @@ static int read_spec(struct field_reader *reader, const struct kind_row *row,
 		.on_chain_off = true,
 		.trigger.out_of_sync_window_ms = OUT_OF_SYNC_WINDOW_MS};
 	struct flow_config *flow = NULL;
-	int r = read_spec_fields(reader, row, value, application, &spec);
+	int code = read_spec_fields(reader, row, value, application, &spec);
 
-	if (r >= 0)
-		r = flow_config_read(application->file, spec.post_sync, spec.name, reader->arena,
+	if (code >= 0)
+		code = flow_config_read(application->file, spec.post_sync, spec.name, reader->arena,
 			&flow, reader->err);
 	application->flow = flow;
-	if (r >= 0 && application->is_ecs && spec.input)
-		r = read_input(reader,
+	if (code >= 0 && application->is_ecs && spec.input)
+		code = read_input(reader,
 			row->table == &v1_spec_table ? "spec.plugins.ecs.input" : "spec.input",
 			spec.input, &application->input);
-	if (r >= 0 && application->is_ecs && spec.quick_sync)
-		r = application_read_quick_sync(reader, spec.quick_sync, &application->recreate);
-	if (r < 0)
-		return r;
+	if (code >= 0 && application->is_ecs && spec.quick_sync)
+		code = application_read_quick_sync(reader, spec.quick_sync, &application->recreate);
+	if (code < 0)
+		return code;
 	take_spec(&spec, application);
 	application->auto_rollback = spec.planner_auto_rollback && application->input.auto_rollback;
 	if (spec.stages)
-		r = application_read_stages(reader, spec.stages, application);
-	return r < 0 ? r : check_application(reader, &spec, application);
+		code = application_read_stages(reader, spec.stages, application);
+	return code < 0 ? code : check_application(reader, &spec, application);
 }
 
 /* ---- the file ---- */
@@ -450,14 +450,14 @@ static int read_document(struct field_reader *reader, const struct json *documen
 	static const char *const known[] = {"apiVersion", "kind", "spec", "metadata"};
 	const struct json *spec = fields_find(document, "spec");
 	const struct kind_row *row = NULL;
-	int r;
+	int code;
 
 	if (!json_is(document, JSON_OBJECT))
 		return fields_fail(reader, 1, "expected a mapping, not %s",
 			json_type_name(document->type));
-	r = find_kind(reader, document, &row);
-	if (r < 0)
-		return r;
+	code = find_kind(reader, document, &row);
+	if (code < 0)
+		return code;
 	application->kind = span_of(row->name);
 	for (size_t i = 0; i < document->object.count; i++) {
 		const struct json_member *member = &document->object.members[i];
@@ -480,14 +480,14 @@ int application_load(struct span file, struct span text, struct arena *arena,
 	struct field_reader reader = {.file = file, .arena = arena, .err = err};
 	struct application *application = arena_allocate(arena, sizeof(*application));
 	struct json *document;
-	int r;
+	int code;
 
 	if (text.length > APPLICATION_FILE_MAX)
 		return err_set(err, -EINVAL, "%.*s:1: the file is larger than %d bytes",
 			SPAN_ARGS(file), APPLICATION_FILE_MAX);
-	r = yaml_parse_kubernetes(text, 1, arena, &document, err);
-	if (r < 0)
-		return err_prefix(err, r, "%.*s", SPAN_ARGS(file));
+	code = yaml_parse_kubernetes(text, 1, arena, &document, err);
+	if (code < 0)
+		return err_prefix(err, code, "%.*s", SPAN_ARGS(file));
 	*application = (struct application){.file = arena_copy_span(arena, file),
 		.input = {.access = ACCESS_ELB,
 			.task_definition_file = SPAN("taskdef.json"),
@@ -496,9 +496,9 @@ int application_load(struct span file, struct span text, struct arena *arena,
 			.launch_type = SPAN("FARGATE"),
 			.tolerance = -1,
 			.capacity_floor = -1}};
-	r = read_document(&reader, document, application);
-	if (r < 0)
-		return r;
+	code = read_document(&reader, document, application);
+	if (code < 0)
+		return code;
 	application->warnings = reader.warnings;
 	application->undeployable = reader.undeployable;
 	*ret_application = application;

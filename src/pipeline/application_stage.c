@@ -180,10 +180,10 @@ static int read_expected(struct field_reader *reader, struct analysis_check *che
 static int check_metric(struct field_reader *reader, uint32_t line, struct analysis_check *check)
 {
 	int strategy = check->rule.strategy;
-	int r = read_expected(reader, check);
+	int code = read_expected(reader, check);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (strategy == ANALYSIS_CANARY_BASELINE || strategy == ANALYSIS_PREVIOUS)
 		fields_refuse(reader, line,
 			"analysis strategy %s is not supported (THRESHOLD or CANARY_PRIMARY)",
@@ -205,15 +205,15 @@ static int check_analysis(struct field_reader *reader, uint32_t line, struct sta
 {
 	struct analysis_check *checks = options->metrics.items, *commands = options->commands.items;
 	struct analysis_check *https = options->https.items;
-	int r = 0;
+	int code = 0;
 
 	if (options->metrics.count + options->https.count + options->commands.count == 0)
 		return fields_fail(reader, line,
 			"an ANALYSIS stage needs metrics, https or commands");
-	for (size_t i = 0; r >= 0 && i < options->metrics.count; i++)
-		r = check_metric(reader, line, &checks[i]);
-	for (size_t i = 0; r >= 0 && i < options->commands.count; i++)
-		r = read_expected(reader, &commands[i]);
+	for (size_t i = 0; code >= 0 && i < options->metrics.count; i++)
+		code = check_metric(reader, line, &checks[i]);
+	for (size_t i = 0; code >= 0 && i < options->commands.count; i++)
+		code = read_expected(reader, &commands[i]);
 	/* Without a number of their own they give 1 if they pass, and 0. */
 	for (size_t i = 0; i < options->commands.count; i++) {
 		if (!commands[i].rule.has_min && !commands[i].rule.has_max)
@@ -221,7 +221,7 @@ static int check_analysis(struct field_reader *reader, uint32_t line, struct sta
 	}
 	for (size_t i = 0; i < options->https.count; i++)
 		expect_success(&https[i].rule);
-	return r;
+	return code;
 }
 
 static int check_stage(struct field_reader *reader, struct stage *stage)
@@ -328,12 +328,12 @@ static int read_stage(struct field_reader *reader, const struct json *value, siz
 	enum stage_kind kind;
 	char path[PATH_SIZE];
 	uint32_t line;
-	int r;
+	int code;
 
 	snprintf(path, sizeof(path), "spec.pipeline.stages[%zu]", index);
-	r = fields_read(reader, &head_table, path, value, &head);
-	if (r < 0)
-		return r;
+	code = fields_read(reader, &head_table, path, value, &head);
+	if (code < 0)
+		return code;
 	line = fields_find(value, "name")->line;
 	if (span_is(head.name, "ECS_ROLLBACK") || span_is(head.name, "ROLLBACK") ||
 		span_is(head.name, "POST_SYNC")) {
@@ -363,14 +363,14 @@ static int read_stage(struct field_reader *reader, const struct json *value, siz
 		.options = default_options(kind)};
 	stage->options.skip_on = head.skip_on;
 	snprintf(path, sizeof(path), "spec.pipeline.stages[%zu].with", index);
-	r = fields_read(reader, &options_of[kind], path,
+	code = fields_read(reader, &options_of[kind], path,
 		head.with ? head.with : json_new_object(reader->arena), &stage->options);
-	if (r < 0 && !head.with)
+	if (code < 0 && !head.with)
 		return fields_fail(reader, line, "stage %s has no options (key \"with\")",
 			rows[kind].name);
-	if (r >= 0)
-		r = check_stage(reader, stage);
-	return r < 0 ? r : check_unique(reader, application, stage);
+	if (code >= 0)
+		code = check_stage(reader, stage);
+	return code < 0 ? code : check_unique(reader, application, stage);
 }
 
 int application_read_stages(struct field_reader *reader, const struct json *list,
@@ -384,10 +384,10 @@ int application_read_stages(struct field_reader *reader, const struct json *list
 		return fields_fail(reader, list->line, "more than %d stages",
 			APPLICATION_STAGES_MAX);
 	JSON_EACH_ITEM (list, item) {
-		int r = read_stage(reader, item, index++, application);
+		int code = read_stage(reader, item, index++, application);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -396,9 +396,10 @@ int application_read_quick_sync(struct field_reader *reader, const struct json *
 	bool *ret_recreate)
 {
 	struct stage_options options = {0};
-	int r = fields_read(reader, &options_of[STAGE_ECS_SYNC], "spec.quickSync", value, &options);
+	int code =
+		fields_read(reader, &options_of[STAGE_ECS_SYNC], "spec.quickSync", value, &options);
 
-	if (r >= 0)
+	if (code >= 0)
 		*ret_recreate = options.recreate;
-	return r;
+	return code;
 }

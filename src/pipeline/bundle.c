@@ -49,21 +49,21 @@ static int load_definitions(const struct json *files, struct arena *arena, struc
 {
 	const struct application_input *input = &bundle->application->input;
 	struct span text;
-	int r = find_file(files, input->task_definition_file, "spec.input.taskDefinitionFile",
+	int code = find_file(files, input->task_definition_file, "spec.input.taskDefinitionFile",
 		&text, err);
 
-	if (r >= 0)
-		r = definition_load_task(input->task_definition_file, text, arena, &bundle->task,
+	if (code >= 0)
+		code = definition_load_task(input->task_definition_file, text, arena, &bundle->task,
 			err);
 	bundle->has_task = true;
-	if (r < 0 || application_is_standalone(bundle->application))
-		return r;
-	r = find_file(files, input->service_definition_file, "spec.input.serviceDefinitionFile",
+	if (code < 0 || application_is_standalone(bundle->application))
+		return code;
+	code = find_file(files, input->service_definition_file, "spec.input.serviceDefinitionFile",
 		&text, err);
 	bundle->has_service = true;
-	return r < 0 ? r
-		     : definition_load_service(input->service_definition_file, text, arena,
-			       &bundle->service, err);
+	return code < 0 ? code
+			: definition_load_service(input->service_definition_file, text, arena,
+				  &bundle->service, err);
 }
 
 int bundle_load(const struct json *files, struct span application_file, struct arena *arena,
@@ -72,16 +72,16 @@ int bundle_load(const struct json *files, struct span application_file, struct a
 	struct bundle bundle = {0};
 	struct application *application;
 	struct span text;
-	int r = find_file(files, application_file, "the request", &text, err);
+	int code = find_file(files, application_file, "the request", &text, err);
 
-	if (r >= 0)
-		r = application_load(application_file, text, arena, &application, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = application_load(application_file, text, arena, &application, err);
+	if (code < 0)
+		return code;
 	bundle.application = application;
 	if (application->is_ecs)
-		r = load_definitions(files, arena, &bundle, err);
-	if (r >= 0)
+		code = load_definitions(files, arena, &bundle, err);
+	if (code >= 0)
 		*ret_bundle = bundle;
-	return r;
+	return code;
 }

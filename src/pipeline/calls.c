@@ -18,13 +18,13 @@ int calls_load(struct deployment_pass *pass, struct err *err)
 		struct journalled_call *call =
 			fields_append(pass->arena, &pass->calls, sizeof(*call));
 		struct json *value;
-		int r = json_parse(object->api, pass->arena, &value, err);
+		int code = json_parse(object->api, pass->arena, &value, err);
 
 		call->key = object->key;
-		if (r >= 0)
-			r = journal_read(value, &call->record, err);
-		if (r < 0)
-			return r;
+		if (code >= 0)
+			code = journal_read(value, &call->record, err);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -132,11 +132,11 @@ static int put_intent(struct store_transaction *transaction, void *context, stru
 	struct sending *sending = context;
 	struct deployment_pass *pass = sending->pass;
 	/* A user's order that came meanwhile is followed first. */
-	int r = store_require(transaction, &deployment_kind, pass->deployment.key,
+	int code = store_require(transaction, &deployment_kind, pass->deployment.key,
 		pass->deployment.revision, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (sending->entry->key.length == 0)
 		sending->entry->key = arena_copy_span(pass->arena,
 			deployment_line_key(transaction, pass->deployment.key));
@@ -229,14 +229,14 @@ static int log_result(struct store_transaction *transaction, const struct deploy
 static int put_outcome(struct store_transaction *transaction, void *context, struct err *err)
 {
 	const struct sending *sending = context;
-	int r = put_record(transaction, sending->entry, err);
+	int code = put_record(transaction, sending->entry, err);
 
-	return r < 0 ? r
-		     : log_result(transaction, sending->pass, &sending->entry->record,
-			       sending->result->outcome == OUTCALL_REFUSED   ? "refused"
-			       : sending->result->outcome == OUTCALL_UNKNOWN ? "no answer"
-									     : "done",
-			       err);
+	return code < 0 ? code
+			: log_result(transaction, sending->pass, &sending->entry->record,
+				  sending->result->outcome == OUTCALL_REFUSED   ? "refused"
+				  : sending->result->outcome == OUTCALL_UNKNOWN ? "no answer"
+										: "done",
+				  err);
 }
 
 /* ---- sending ---- */
@@ -284,20 +284,20 @@ int calls_send(struct deployment_pass *pass, struct span stage, struct pending_c
 		.entry = make_entry(pass, stage, call),
 		.call = call,
 		.result = ret_result};
-	int r;
+	int code;
 
 	if (call->token_member)
 		json_set_string(pass->arena, call->request, call->token_member,
 			sending.entry->record.token);
 	outcall.service = call->service;
-	r = outcall_prepare(&outcall, err);
-	if (r >= 0 && !SEEDED_BUG(pass->config->bug == PIPELINE_BUG_NO_INTENT))
-		r = claims_write(pass->claims, &pass->claim, records.put_intent, &sending, NULL,
+	code = outcall_prepare(&outcall, err);
+	if (code >= 0 && !SEEDED_BUG(pass->config->bug == PIPELINE_BUG_NO_INTENT))
+		code = claims_write(pass->claims, &pass->claim, records.put_intent, &sending, NULL,
 			err);
-	if (r >= 0)
-		r = outcall_send(&outcall, call->operation, call->request, ret_result, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = outcall_send(&outcall, call->operation, call->request, ret_result, err);
+	if (code < 0)
+		return code;
 	set_result(&sending);
 	return claims_write(pass->claims, &pass->claim, records.put_outcome, &sending, NULL, err);
 }
@@ -312,10 +312,10 @@ static int put_settled(struct store_transaction *transaction, void *context, str
 {
 	const struct settling *settling = context;
 	const struct journal_record *record = &settling->call->record;
-	int r = put_record(transaction, settling->call, err);
+	int code = put_record(transaction, settling->call, err);
 
-	if (r < 0 || settling->is_logged)
-		return r;
+	if (code < 0 || settling->is_logged)
+		return code;
 	return log_result(transaction, settling->pass, record,
 		record->result == JOURNAL_DONE ? "done" : "refused", err);
 }

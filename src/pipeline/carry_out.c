@@ -161,10 +161,10 @@ static int send(struct carrying *carrying, struct pending_call *call, enum carri
 	struct deployment_pass *pass = carrying->pass;
 	struct outcall_result result;
 	bool is_repeated = was_done(pass, call);
-	int r = calls_send(pass, carrying->stage, call, &result, carrying->err);
+	int code = calls_send(pass, carrying->stage, call, &result, carrying->err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_carried = CARRIED_SENT;
 	pass_again_at(pass, is_repeated ? pass->now_ms + pass->poll_ms : pass->now_ms);
 	if (result.outcome == OUTCALL_DONE)
@@ -613,10 +613,10 @@ static int set_weights(struct carrying *carrying, const struct next_call *next,
 {
 	struct arena *arena = carrying->pass->arena;
 	const struct observed_rule *rules = carrying->observed->rules.items;
-	int r = 0;
+	int code = 0;
 
 	*ret_carried = CARRIED_SENT;
-	for (size_t i = 0; i < carrying->observed->rules.count && r >= 0; i++) {
+	for (size_t i = 0; i < carrying->observed->rules.count && code >= 0; i++) {
 		const struct observed_rule *rule = &rules[i];
 		struct pending_call call = {.service = ELB,
 			.operation = rule->is_default ? "ModifyListener" : "ModifyRule",
@@ -632,11 +632,11 @@ static int set_weights(struct carrying *carrying, const struct next_call *next,
 			rule->arn);
 		json_set(arena, call.request, rule->is_default ? "DefaultActions" : "Actions",
 			weigh(carrying, rule->actions, next->number));
-		r = send(carrying, &call, ret_carried);
+		code = send(carrying, &call, ret_carried);
 		if (*ret_carried == CARRIED_FAILED || carrying->is_interrupted)
 			break;
 	}
-	return r;
+	return code;
 }
 
 static int set_desired_count(struct carrying *carrying, const struct next_call *next,
@@ -671,16 +671,16 @@ int carry_out_calls(struct deployment_pass *pass, const struct observed *observe
 	const struct next_call *calls = decision->calls.items;
 	unsigned variant =
 		pass->bundle.service.is_external ? DELIVERY_TASK_SETS : DELIVERY_SERVICES;
-	int r = 0;
+	int code = 0;
 
 	*ret_carried = CARRIED_SENT;
-	for (size_t i = 0; i < decision->calls.count && r >= 0; i++) {
-		r = variants[calls[i].kind][variant](&carrying, &calls[i], ret_carried);
+	for (size_t i = 0; i < decision->calls.count && code >= 0; i++) {
+		code = variants[calls[i].kind][variant](&carrying, &calls[i], ret_carried);
 		if (*ret_carried == CARRIED_FAILED || carrying.is_interrupted)
 			break;
 	}
 	*ret_reason = carrying.reason;
-	return r;
+	return code;
 }
 
 /* ---- the definition and the service ---- */
@@ -701,12 +701,12 @@ static int find_lost_definition(struct carrying *carrying, struct span family,
 	struct deployment_pass *pass = carrying->pass;
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
 	const struct json *arns;
-	int r;
+	int code;
 
 	json_set_string(pass->arena, request, "familyPrefix", family);
 	json_set_string(pass->arena, request, "sort", SPAN("DESC"));
 	json_set_integer(pass->arena, request, "maxResults", LOST_DEFINITIONS_MAX);
-	r = pass_read(pass, ECS, "ListTaskDefinitions", request, &answer, carrying->err);
+	code = pass_read(pass, ECS, "ListTaskDefinitions", request, &answer, carrying->err);
 	arns = json_get(answer, "taskDefinitionArns");
 	JSON_EACH_ITEM (arns, arn) {
 		struct json *include = json_new_array(pass->arena);
@@ -716,9 +716,10 @@ static int find_lost_definition(struct carrying *carrying, struct span family,
 		request = json_new_object(pass->arena);
 		json_set(pass->arena, request, "taskDefinition", arn);
 		json_set(pass->arena, request, "include", include);
-		r = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, carrying->err);
-		if (r < 0)
-			return r;
+		code = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer,
+			carrying->err);
+		if (code < 0)
+			return code;
 		tags = json_get(answer, "tags");
 		if (!span_equal(tag_of(tags, TAG_DEPLOYMENT), pass->deployment.facts.id) ||
 			!span_equal(tag_of(tags, TAG_STAGE), call->record.role))
@@ -728,7 +729,7 @@ static int find_lost_definition(struct carrying *carrying, struct span family,
 		*ret_found = true;
 		return calls_settle(pass, call, carrying->err);
 	}
-	return r;
+	return code;
 }
 
 /* role: the stage that alone uses the definition; "": that of the application. */
@@ -748,7 +749,7 @@ static int register_definition(struct carrying *carrying, const struct task_file
 
 	for (size_t i = 0; i < pass->calls.count; i++) {
 		const struct journal_record *record = &calls[i].record;
-		int r;
+		int code;
 
 		if (SEEDED_BUG(pass->config->bug == PIPELINE_BUG_REGISTER_AGAIN))
 			break;
@@ -757,10 +758,10 @@ static int register_definition(struct carrying *carrying, const struct task_file
 			!span_equal(record->role, role) ||
 			(record->result != JOURNAL_SENT && record->result != JOURNAL_UNKNOWN))
 			continue;
-		r = find_lost_definition(carrying, task->family, &calls[i], &found);
-		if (r < 0 || found) {
+		code = find_lost_definition(carrying, task->family, &calls[i], &found);
+		if (code < 0 || found) {
 			*ret_carried = CARRIED_DONE;
-			return r;
+			return code;
 		}
 	}
 	call.request = json_copy_object(pass->arena, task->request);
@@ -775,13 +776,13 @@ int carry_out_definition(struct deployment_pass *pass, struct span stage,
 	struct span *ret_reason, struct err *err)
 {
 	struct carrying carrying = {.pass = pass, .stage = stage, .err = err};
-	int r = 0;
+	int code = 0;
 
 	*ret_carried = CARRIED_DONE;
 	if (!calls_find_done(pass, "RegisterTaskDefinition", role))
-		r = register_definition(&carrying, task, role, ret_carried);
+		code = register_definition(&carrying, task, role, ret_carried);
 	*ret_reason = carrying.reason;
-	return r;
+	return code;
 }
 
 /* The number of tasks that the file wants, once per deployment: what others change later stays. */
@@ -827,13 +828,13 @@ int carry_out_old_settings(struct deployment_pass *pass, struct span stage,
 	enum carried *ret_carried, struct span *ret_reason, struct err *err)
 {
 	struct carrying carrying = {.pass = pass, .stage = stage, .err = err};
-	int r = 0;
+	int code = 0;
 
 	*ret_carried = CARRIED_DONE;
 	if (calls_find_done(pass, "UpdateService", SPAN("settings of primary")))
-		r = change_settings(&carrying, SET_OLD, ret_carried);
+		code = change_settings(&carrying, SET_OLD, ret_carried);
 	*ret_reason = carrying.reason;
-	return r;
+	return code;
 }
 
 int carry_out_service(struct deployment_pass *pass, struct span stage, enum carried *ret_carried,
@@ -841,22 +842,22 @@ int carry_out_service(struct deployment_pass *pass, struct span stage, enum carr
 {
 	struct carrying carrying = {.pass = pass, .stage = stage, .err = err};
 	bool exists = json_get_bool(pass->source.before, "exists", false);
-	int r = 0;
+	int code = 0;
 
 	*ret_carried = CARRIED_DONE;
 	if (!calls_find_done(pass, "RegisterTaskDefinition", SPAN("")))
-		r = register_definition(&carrying, &pass->bundle.task, SPAN(""), ret_carried);
-	if (r >= 0 && *ret_carried == CARRIED_DONE && pass->bundle.has_service &&
+		code = register_definition(&carrying, &pass->bundle.task, SPAN(""), ret_carried);
+	if (code >= 0 && *ret_carried == CARRIED_DONE && pass->bundle.has_service &&
 		pass->bundle.service.is_external) {
 		if (!exists && !calls_find_done(pass, "CreateService", SPAN_NONE))
-			r = create_service(&carrying, SET_NEW, wanted_count(pass), WHOLE,
+			code = create_service(&carrying, SET_NEW, wanted_count(pass), WHOLE,
 				ret_carried);
 		else if (exists && must_set_count(&carrying))
-			r = set_count(&carrying, service_name(&carrying), SET_NEW,
+			code = set_count(&carrying, service_name(&carrying), SET_NEW,
 				pass->bundle.service.desired_count, WHOLE, ret_carried);
 		else if (exists)
-			r = change_settings(&carrying, SET_NEW, ret_carried);
+			code = change_settings(&carrying, SET_NEW, ret_carried);
 	}
 	*ret_reason = carrying.reason;
-	return r;
+	return code;
 }

@@ -75,26 +75,26 @@ static int read_structure(struct definition_reader *reader, const struct shape *
 		const struct shape_member *answered = find_member(service, answer, member->name);
 		const struct json *inner = NULL;
 		struct span name;
-		int r;
+		int code;
 
 		if (!known && answered)
 			continue;
 		if (!known) {
-			r = handle_unknown(reader, shape, path, member);
-			if (r < 0)
-				return r;
+			code = handle_unknown(reader, shape, path, member);
+			if (code < 0)
+				return code;
 			continue;
 		}
 		name = shape_text(service, known->name);
 		/* The exact spelling wins over another one beside it. */
 		if (fields_find(value, name.data) != member->value)
 			continue;
-		r = read_value(reader, &service->shapes[known->shape],
+		code = read_value(reader, &service->shapes[known->shape],
 			answered ? &service->shapes[answered->shape] : NULL,
 			arena_format(arena, "%s%s%s", path, *path ? "." : "", name.data).data,
 			member->value, &inner);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		json_set(arena, object, name.data, inner);
 	}
 	return 0;
@@ -109,12 +109,12 @@ static int read_map(struct definition_reader *reader, const struct shape *shape,
 		const struct json_member *member = &value->object.members[i];
 		const struct json *inner = NULL;
 		struct span name = arena_copy_span(arena, member->name);
-		int r = read_value(reader, &reader->service->shapes[shape->element], NULL,
+		int code = read_value(reader, &reader->service->shapes[shape->element], NULL,
 			arena_format(arena, "%s.%.*s", path, SPAN_ARGS(name)).data, member->value,
 			&inner);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		/* A zero byte would cut the name. */
 		if (memchr(name.data, '\0', name.length))
 			return fields_fail(&reader->fields, member->value->line,
@@ -135,11 +135,11 @@ static int read_list(struct definition_reader *reader, const struct shape *shape
 
 	JSON_EACH_ITEM (value, item) {
 		const struct json *inner = NULL;
-		int r = read_value(reader, &reader->service->shapes[shape->element], answered,
+		int code = read_value(reader, &reader->service->shapes[shape->element], answered,
 			arena_format(arena, "%s[%zu]", path, index++).data, item, &inner);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (inner)
 			json_append(arena, array, inner);
 	}
@@ -204,7 +204,7 @@ static int read_value(struct definition_reader *reader, const struct shape *shap
 	const struct json **ret_value)
 {
 	struct json *made;
-	int r;
+	int code;
 
 	if (++reader->values > EXPANDED_VALUES_MAX)
 		return fields_fail(&reader->fields, value->line, "more than %d values",
@@ -219,33 +219,33 @@ static int read_value(struct definition_reader *reader, const struct shape *shap
 			json_type_name(value->type));
 	if (shape->type == SHAPE_LIST) {
 		made = json_new_array(reader->fields.arena);
-		r = read_list(reader, shape, answer, path, value, made);
+		code = read_list(reader, shape, answer, path, value, made);
 	} else if (shape->type == SHAPE_MAP || shape->type == SHAPE_STRUCTURE) {
 		made = json_new_object(reader->fields.arena);
-		r = shape->type == SHAPE_MAP
-			    ? read_map(reader, shape, path, value, made)
-			    : read_structure(reader, shape, answer, path, value, made);
+		code = shape->type == SHAPE_MAP
+			       ? read_map(reader, shape, path, value, made)
+			       : read_structure(reader, shape, answer, path, value, made);
 	} else {
 		*ret_value = value;
 		return 0;
 	}
 	made->line = value->line;
-	if (r >= 0)
+	if (code >= 0)
 		*ret_value = made;
-	return r;
+	return code;
 }
 
 static int parse(struct definition_reader *reader, struct span text, struct json **ret_document)
 {
 	struct json *document;
-	int r;
+	int code;
 
 	if (text.length > DEFINITION_FILE_MAX)
 		return fields_fail(&reader->fields, 1, "the file is larger than %d bytes",
 			DEFINITION_FILE_MAX);
-	r = yaml_parse_kubernetes(text, 1, reader->fields.arena, &document, reader->fields.err);
-	if (r < 0)
-		return err_prefix(reader->fields.err, r, "%.*s", SPAN_ARGS(reader->fields.file));
+	code = yaml_parse_kubernetes(text, 1, reader->fields.arena, &document, reader->fields.err);
+	if (code < 0)
+		return err_prefix(reader->fields.err, code, "%.*s", SPAN_ARGS(reader->fields.file));
 	if (!json_is(document, JSON_OBJECT))
 		return fields_fail(&reader->fields, 1, "expected a mapping, not %s",
 			json_type_name(document->type));
@@ -283,12 +283,12 @@ int definition_load_task(struct span file, struct span text, struct arena *arena
 		.fields = {.file = file, .arena = arena, .err = err}, .service = &shape_ecs};
 	const struct json *request = NULL;
 	struct json *document;
-	int r = parse(&reader, text, &document);
+	int code = parse(&reader, text, &document);
 
-	if (r >= 0)
-		r = read_request(&reader, SPAN("RegisterTaskDefinition"), document, &request);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = read_request(&reader, SPAN("RegisterTaskDefinition"), document, &request);
+	if (code < 0)
+		return code;
 	if (json_get_text(request, "family").length == 0)
 		return fields_fail(&reader.fields, 1, "family is missing");
 	if (json_array_count(json_get(request, "containerDefinitions")) == 0)
@@ -364,18 +364,18 @@ int definition_load_service(struct span file, struct span text, struct arena *ar
 	struct json *parsed;
 	const struct json *document, *request = NULL;
 	int64_t desired;
-	int r = parse(&reader, text, &parsed);
+	int code = parse(&reader, text, &parsed);
 
-	if (r >= 0)
-		r = check_service(&reader, parsed);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = check_service(&reader, parsed);
+	if (code < 0)
+		return code;
 	document = rename_members(arena, parsed);
-	r = read_request(&reader, SPAN("CreateService"), document, &request);
-	if (r >= 0)
-		r = read_controller(&reader, document, request, &service.is_external);
-	if (r < 0)
-		return r;
+	code = read_request(&reader, SPAN("CreateService"), document, &request);
+	if (code >= 0)
+		code = read_controller(&reader, document, request, &service.is_external);
+	if (code < 0)
+		return code;
 	service.name = json_get_text(request, "serviceName");
 	if (service.name.length == 0)
 		return fields_fail(&reader.fields, 1, "serviceName is missing");
@@ -404,12 +404,12 @@ int definition_request_of(struct span operation, const struct json *answer, stru
 	struct definition_reader reader = {
 		.fields = {.file = operation, .arena = arena, .err = err}, .service = &shape_ecs};
 	const struct json *request = NULL;
-	int r = 0;
+	int code = 0;
 
 	if (!json_is(answer, JSON_OBJECT))
 		return fields_fail(&reader.fields, 1, "the answer is no object");
-	r = read_request(&reader, operation, rename_members(arena, answer), &request);
-	if (r >= 0)
+	code = read_request(&reader, operation, rename_members(arena, answer), &request);
+	if (code >= 0)
 		*ret_request = request;
-	return r;
+	return code;
 }

@@ -16,17 +16,17 @@ static int read_last_source(struct store_transaction *transaction,
 {
 	struct arena *arena = store_transaction_arena(transaction);
 	const struct application_facts *facts = application_facts(application);
-	int r;
+	int code;
 
 	if (facts->succeeded.length == 0)
 		return err_set(err, -ENOENT,
 			"no deployment of application %.*s has succeeded, and there are no files",
 			SPAN_ARGS(facts->name));
-	r = deployment_source_read(store_head(transaction),
+	code = deployment_source_read(store_head(transaction),
 		deployment_key(arena, application->key, facts->succeeded), arena, ret_source, err);
 	ret_source->before = NULL;
 	ret_source->changed = NULL;
-	return r;
+	return code;
 }
 
 /* A deployment with everything that belongs to it, as much as fits in a transaction. 1: some of it is left. */
@@ -38,7 +38,7 @@ static int delete_deployment(struct store_transaction *transaction, struct span 
 	struct span prefix =
 		arena_format(store_transaction_arena(transaction), "%.*s/", SPAN_ARGS(key));
 	int left = DELETED_AT_ONCE;
-	int r = 0;
+	int code = 0;
 
 	for (size_t i = 0; i < LENGTH(lines); i++) {
 		const struct store_object *line;
@@ -50,14 +50,14 @@ static int delete_deployment(struct store_transaction *transaction, struct span 
 				.prefix = prefix}))) {
 			if (left-- == 0)
 				return 1;
-			r = store_delete(transaction, lines[i], line->key, STORE_ANY, err);
-			if (r < 0)
-				return r;
+			code = store_delete(transaction, lines[i], line->key, STORE_ANY, err);
+			if (code < 0)
+				return code;
 		}
 	}
-	r = store_delete(transaction, &deployment_source_kind, key, STORE_ANY, err);
-	return r < 0 && r != -ENOENT
-		       ? r
+	code = store_delete(transaction, &deployment_source_kind, key, STORE_ANY, err);
+	return code < 0 && code != -ENOENT
+		       ? code
 		       : store_delete(transaction, &deployment_kind, key, STORE_ANY, err);
 }
 
@@ -190,7 +190,7 @@ static int cancel_waiting(struct store_transaction *transaction,
 		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(request->application))};
 	const struct store_object *object;
 	struct field_list ids = {0};
-	int r = 0;
+	int code = 0;
 
 	while ((object = store_next(&cursor))) {
 		struct deployment_record record;
@@ -205,10 +205,10 @@ static int cancel_waiting(struct store_transaction *transaction,
 			*(struct span *)fields_append(arena, &ids, sizeof(struct span)) =
 				arena_copy_span(arena, record.facts.id);
 	}
-	for (size_t i = 0; i < ids.count && r >= 0; i++)
-		r = deployment_cancel(transaction, request->application,
+	for (size_t i = 0; i < ids.count && code >= 0; i++)
+		code = deployment_cancel(transaction, request->application,
 			((struct span *)ids.items)[i], true, request->now_ms, err);
-	return r;
+	return code;
 }
 
 int deployment_start(struct store_transaction *transaction,
@@ -230,7 +230,7 @@ int deployment_start(struct store_transaction *transaction,
 		.approved_by = request->approved_by.data ? request->approved_by : SPAN(""),
 		.revision = STORE_ABSENT};
 	char id[ID_UUID_SIZE];
-	int r;
+	int code;
 
 	if (same) {
 		*ret_id = deployment_facts(same)->id;
@@ -243,22 +243,22 @@ int deployment_start(struct store_transaction *transaction,
 	if (application_facts_now.is_deleting)
 		return err_set(err, -EALREADY, "application %.*s is being deleted",
 			SPAN_ARGS(application_facts_now.name));
-	r = check_limits(store_head(transaction), arena, request, !application, err);
-	if (r >= 0 && !request->files && !must_fetch(store_head(transaction), request))
-		r = read_last_source(transaction, application, &source, err);
+	code = check_limits(store_head(transaction), arena, request, !application, err);
+	if (code >= 0 && !request->files && !must_fetch(store_head(transaction), request))
+		code = read_last_source(transaction, application, &source, err);
 	if (request->flow_files)
 		source.flow_files = request->flow_files;
-	if (r >= 0 && request->replaces_waiting)
-		r = cancel_waiting(transaction, request, err);
-	if (r >= 0)
-		r = delete_oldest(transaction, request->application,
+	if (code >= 0 && request->replaces_waiting)
+		code = cancel_waiting(transaction, request, err);
+	if (code >= 0)
+		code = delete_oldest(transaction, request->application,
 			application_facts_now.succeeded, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	set_place(store_head(transaction), arena, request, &application_facts_now, &record.facts);
-	r = put_application(transaction, request, application, &application_facts_now, err);
-	if (r < 0)
-		return r;
+	code = put_application(transaction, request, application, &application_facts_now, err);
+	if (code < 0)
+		return code;
 	id_uuid(request->random, id);
 	*ret_id = arena_copy_span(arena, span_of(id));
 	record.key = deployment_key(arena, request->application, *ret_id);
@@ -272,9 +272,9 @@ int deployment_start(struct store_transaction *transaction,
 	record.facts.wanted_digest = request->wanted_digest;
 	record.facts.token = request->token;
 	record.facts.created_ms = request->now_ms;
-	r = deployment_put(transaction, &record, err);
-	return r < 0 || record.facts.must_fetch
-		       ? r
+	code = deployment_put(transaction, &record, err);
+	return code < 0 || record.facts.must_fetch
+		       ? code
 		       : deployment_source_put(transaction, record.key, &source, err);
 }
 
@@ -351,13 +351,13 @@ int deployment_cancel(struct store_transaction *transaction, struct span applica
 	const struct store_object *object = store_get(store_head(transaction), &deployment_kind,
 		deployment_key(arena, application, id));
 	struct deployment_record record;
-	int r;
+	int code;
 
 	if (!object)
 		return err_set(err, -ENOENT, "the deployment does not exist");
-	r = deployment_read(object, arena, &record, err);
-	if (r < 0)
-		return r;
+	code = deployment_read(object, arena, &record, err);
+	if (code < 0)
+		return code;
 	if (pipeline_deployment_is_terminal(record.facts.state))
 		return err_set(err, -EALREADY, "the deployment has ended with %s",
 			pipeline_deployment_state_name(record.facts.state));
@@ -411,13 +411,13 @@ int deployment_retry_rollback(struct store_transaction *transaction, struct span
 	struct application_facts facts;
 	struct deployment_record record;
 	struct stage_record *stage;
-	int r;
+	int code;
 
 	if (!object || !owner)
 		return err_set(err, -ENOENT, "the deployment does not exist");
-	r = deployment_read(object, arena, &record, err);
-	if (r < 0)
-		return r;
+	code = deployment_read(object, arena, &record, err);
+	if (code < 0)
+		return code;
 	facts = *application_facts(owner);
 	stage = deployment_rollback_stage(&record);
 	if (!pipeline_deployment_is_terminal(record.facts.state) || !stage ||
@@ -430,13 +430,13 @@ int deployment_retry_rollback(struct store_transaction *transaction, struct span
 	stage_set_state(stage, PIPELINE_STAGE_RUNNING, now_ms);
 	stage->reason = SPAN("");
 	facts.current = record.facts.id;
-	r = deployment_log(transaction, record.key, stage->id, SPAN("retried by a user"), now_ms,
+	code = deployment_log(transaction, record.key, stage->id, SPAN("retried by a user"), now_ms,
 		err);
-	if (r >= 0)
-		r = deployment_put(transaction, &record, err);
-	return r < 0 ? r
-		     : application_put(transaction, application, owner->api, &facts,
-			       owner->revision, err);
+	if (code >= 0)
+		code = deployment_put(transaction, &record, err);
+	return code < 0 ? code
+			: application_put(transaction, application, owner->api, &facts,
+				  owner->revision, err);
 }
 
 /* ---- deleting ---- */
@@ -471,18 +471,18 @@ int application_delete_step(struct store_transaction *transaction, struct span a
 			.kind = &deployment_kind,
 			.index = -1,
 			.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(application))});
-	int r;
+	int code;
 
 	if (!deployment) {
 		static const struct store_kind *const beside[] = {&live_state_kind, &origin_kind};
 
 		for (size_t i = 0; i < LENGTH(beside); i++) {
-			r = store_delete(transaction, beside[i], application, STORE_ANY, err);
-			if (r < 0 && r != -ENOENT)
-				return r;
+			code = store_delete(transaction, beside[i], application, STORE_ANY, err);
+			if (code < 0 && code != -ENOENT)
+				return code;
 		}
 		return store_delete(transaction, &application_kind, application, STORE_ANY, err);
 	}
-	r = delete_deployment(transaction, arena_copy_span(arena, deployment->key), err);
-	return r < 0 ? r : 1;
+	code = delete_deployment(transaction, arena_copy_span(arena, deployment->key), err);
+	return code < 0 ? code : 1;
 }

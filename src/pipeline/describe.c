@@ -51,15 +51,15 @@ int describe_service(struct deployment_pass *pass, struct span name,
 {
 	struct json *request = in_cluster(pass), *answer = NULL;
 	const struct json *service;
-	int r;
+	int code;
 
 	json_set(pass->arena, request, "services", one_text(pass->arena, name));
 	json_set(pass->arena, request, "include", one_text(pass->arena, SPAN("TAGS")));
-	r = pass_read(pass, ECS, "DescribeServices", request, &answer, err);
-	if (r >= 0)
-		r = check_failures(pass, "DescribeServices", answer, err);
-	if (r < 0)
-		return r;
+	code = pass_read(pass, ECS, "DescribeServices", request, &answer, err);
+	if (code >= 0)
+		code = check_failures(pass, "DescribeServices", answer, err);
+	if (code < 0)
+		return code;
 	service = json_item(json_get(answer, "services"), 0);
 	*ret_service =
 		service && !span_is(json_get_text(service, "status"), "INACTIVE") ? service : NULL;
@@ -69,15 +69,15 @@ int describe_service(struct deployment_pass *pass, struct span name,
 int describe_sets(struct deployment_pass *pass, const struct json **ret_sets, struct err *err)
 {
 	struct json *request = in_cluster(pass), *answer = NULL;
-	int r;
+	int code;
 
 	json_set_string(pass->arena, request, "service", pass->bundle.service.name);
 	json_set(pass->arena, request, "include", one_text(pass->arena, SPAN("TAGS")));
-	r = pass_read(pass, ECS, "DescribeTaskSets", request, &answer, err);
-	if (r >= 0)
-		r = check_failures(pass, "DescribeTaskSets", answer, err);
+	code = pass_read(pass, ECS, "DescribeTaskSets", request, &answer, err);
+	if (code >= 0)
+		code = check_failures(pass, "DescribeTaskSets", answer, err);
 	*ret_sets = json_get(answer, "taskSets");
-	return r;
+	return code;
 }
 
 int describe_tasks(struct deployment_pass *pass, struct span service, const char *status,
@@ -85,27 +85,28 @@ int describe_tasks(struct deployment_pass *pass, struct span service, const char
 {
 	struct json *request = in_cluster(pass), *arns, *tasks = json_new_array(pass->arena);
 	size_t count;
-	int r;
+	int code;
 
 	json_set_string(pass->arena, request, "serviceName", service);
 	json_set_string(pass->arena, request, "desiredStatus", span_of(status));
-	r = pass_read_pages(pass, ECS, "ListTasks", request, "taskArns", "nextToken", &arns, err);
+	code = pass_read_pages(pass, ECS, "ListTasks", request, "taskArns", "nextToken", &arns,
+		err);
 	count = json_array_count(arns);
-	for (size_t i = 0; i < count && r >= 0; i += DESCRIBE_TASKS_MAX) {
+	for (size_t i = 0; i < count && code >= 0; i += DESCRIBE_TASKS_MAX) {
 		struct json *part = json_new_array(pass->arena), *answer = NULL;
 
 		for (size_t j = i; j < count && j < i + DESCRIBE_TASKS_MAX; j++)
 			json_append(pass->arena, part, json_item(arns, j));
 		request = in_cluster(pass);
 		json_set(pass->arena, request, "tasks", part);
-		r = pass_read(pass, ECS, "DescribeTasks", request, &answer, err);
-		if (r >= 0)
-			r = check_failures(pass, "DescribeTasks", answer, err);
+		code = pass_read(pass, ECS, "DescribeTasks", request, &answer, err);
+		if (code >= 0)
+			code = check_failures(pass, "DescribeTasks", answer, err);
 		JSON_EACH_ITEM (json_get(answer, "tasks"), task)
 			json_append(pass->arena, tasks, task);
 	}
 	*ret_tasks = tasks;
-	return r;
+	return code;
 }
 
 /* ---- names ---- */
@@ -128,7 +129,7 @@ static int read_health(struct deployment_pass *pass, struct names *names, struct
 {
 	struct json *all = json_new_object(pass->arena);
 	struct span token = SPAN("");
-	int r = 0;
+	int code = 0;
 
 	do {
 		struct json *request = json_new_object(pass->arena), *answer = NULL;
@@ -137,10 +138,10 @@ static int read_health(struct deployment_pass *pass, struct names *names, struct
 		json_set_string(pass->arena, request, "ServiceId", describe_registry_id(pass));
 		if (token.length > 0)
 			json_set_string(pass->arena, request, "NextToken", token);
-		r = pass_read(pass, CLOUDMAP, "GetInstancesHealthStatus", request, &answer, err);
+		code = pass_read(pass, CLOUDMAP, "GetInstancesHealthStatus", request, &answer, err);
 		/* Services without health checks have no status. */
-		if (r == -EREMOTEIO && strcmp(pass->failure.type, "InstanceNotFound") == 0)
-			r = 0;
+		if (code == -EREMOTEIO && strcmp(pass->failure.type, "InstanceNotFound") == 0)
+			code = 0;
 		status = json_get(answer, "Status");
 		for (size_t i = 0; json_is(status, JSON_OBJECT) && i < status->object.count; i++)
 			json_set(pass->arena, all,
@@ -148,23 +149,23 @@ static int read_health(struct deployment_pass *pass, struct names *names, struct
 					status->object.members[i].name.length),
 				status->object.members[i].value);
 		token = json_get_text(answer, "NextToken");
-	} while (r >= 0 && token.length > 0);
+	} while (code >= 0 && token.length > 0);
 	names->health = all;
-	return r;
+	return code;
 }
 
 int describe_names(struct deployment_pass *pass, struct names *names, struct err *err)
 {
 	struct json *request = json_new_object(pass->arena);
-	int r;
+	int code;
 
 	*names = (struct names){0};
 	if (!describe_has_names(pass))
 		return 0;
 	json_set_string(pass->arena, request, "ServiceId", describe_registry_id(pass));
-	r = pass_read_pages(pass, CLOUDMAP, "ListInstances", request, "Instances", "NextToken",
+	code = pass_read_pages(pass, CLOUDMAP, "ListInstances", request, "Instances", "NextToken",
 		&names->instances, err);
-	return r < 0 ? r : read_health(pass, names, err);
+	return code < 0 ? code : read_health(pass, names, err);
 }
 
 const struct json *names_find(const struct names *names, struct span id)
@@ -239,22 +240,22 @@ static int read_listeners(struct deployment_pass *pass, struct observed *observe
 	struct span balancer, struct err *err)
 {
 	struct json *request = json_new_object(pass->arena), *listeners, *rules;
-	int r;
+	int code;
 
 	json_set_string(pass->arena, request, "LoadBalancerArn", balancer);
-	r = pass_read_pages(pass, ELB, "DescribeListeners", request, "Listeners", "Marker",
+	code = pass_read_pages(pass, ELB, "DescribeListeners", request, "Listeners", "Marker",
 		&listeners, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (listeners, listener) {
 		struct span arn = json_get_text(listener, "ListenerArn");
 
 		request = json_new_object(pass->arena);
 		json_set_string(pass->arena, request, "ListenerArn", arn);
-		r = pass_read_pages(pass, ELB, "DescribeRules", request, "Rules", "Marker", &rules,
-			err);
-		if (r < 0)
-			return r;
+		code = pass_read_pages(pass, ELB, "DescribeRules", request, "Rules", "Marker",
+			&rules, err);
+		if (code < 0)
+			return code;
 		JSON_EACH_ITEM (rules, rule)
 			add_rule(pass, observed, arn, rule);
 	}
@@ -265,29 +266,29 @@ int describe_targets(struct deployment_pass *pass, struct span group, struct jso
 	struct err *err)
 {
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
-	int r;
+	int code;
 
 	if (group.length == 0)
 		return 0;
 	json_set_string(pass->arena, request, "TargetGroupArn", group);
-	r = pass_read(pass, ELB, "DescribeTargetHealth", request, &answer, err);
+	code = pass_read(pass, ELB, "DescribeTargetHealth", request, &answer, err);
 	JSON_EACH_ITEM (json_get(answer, "TargetHealthDescriptions"), target)
 		json_append(pass->arena, targets, target);
-	return r;
+	return code;
 }
 
 static int count_healthy_targets(struct deployment_pass *pass, struct span group, size_t *ret_count,
 	struct err *err)
 {
 	struct json *targets = json_new_array(pass->arena);
-	int r = describe_targets(pass, group, targets, err);
+	int code = describe_targets(pass, group, targets, err);
 
 	JSON_EACH_ITEM (targets, target) {
 		struct span state = json_text(json_path(target, "TargetHealth.State"));
 
 		*ret_count += state.data && span_is(state, "healthy");
 	}
-	return r;
+	return code;
 }
 
 int describe_balancers(struct deployment_pass *pass, struct observed *observed, struct err *err)
@@ -296,7 +297,7 @@ int describe_balancers(struct deployment_pass *pass, struct observed *observed, 
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
 	struct snapshot *snapshot = &observed->snapshot;
 	const struct json *balancers;
-	int r;
+	int code;
 
 	snapshot->canary_weight = 0;
 	if (!(input->access & ACCESS_ELB) || input->primary_group.arn.length == 0 ||
@@ -304,16 +305,17 @@ int describe_balancers(struct deployment_pass *pass, struct observed *observed, 
 		return 0;
 	json_set(pass->arena, request, "TargetGroupArns",
 		one_text(pass->arena, input->primary_group.arn));
-	r = pass_read(pass, ELB, "DescribeTargetGroups", request, &answer, err);
+	code = pass_read(pass, ELB, "DescribeTargetGroups", request, &answer, err);
 	balancers = json_get(json_item(json_get(answer, "TargetGroups"), 0), "LoadBalancerArns");
-	for (size_t i = 0; i < json_array_count(balancers) && i < LOAD_BALANCERS_MAX && r >= 0; i++)
-		r = read_listeners(pass, observed, json_text(json_item(balancers, i)), err);
-	if (r >= 0)
-		r = count_healthy_targets(pass, input->primary_group.arn,
+	for (size_t i = 0; i < json_array_count(balancers) && i < LOAD_BALANCERS_MAX && code >= 0;
+		i++)
+		code = read_listeners(pass, observed, json_text(json_item(balancers, i)), err);
+	if (code >= 0)
+		code = count_healthy_targets(pass, input->primary_group.arn,
 			&snapshot->primary_targets, err);
-	if (r >= 0)
-		r = count_healthy_targets(pass, input->canary_group.arn, &snapshot->canary_targets,
-			err);
+	if (code >= 0)
+		code = count_healthy_targets(pass, input->canary_group.arn,
+			&snapshot->canary_targets, err);
 	snapshot->rule_count = observed->rules.count;
 	for (size_t i = 0; i < observed->rules.count; i++) {
 		int64_t weight = ((struct observed_rule *)observed->rules.items)[i].weight;
@@ -323,7 +325,7 @@ int describe_balancers(struct deployment_pass *pass, struct observed *observed, 
 		else if (snapshot->canary_weight != weight)
 			snapshot->canary_weight = -1;
 	}
-	return r;
+	return code;
 }
 
 struct span describe_task_id(const struct json *task)

@@ -49,12 +49,12 @@ static int put_lines(struct store_transaction *transaction, const struct deploym
 	struct err *err)
 {
 	const struct pass_line *lines = pass->lines.items;
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < pass->lines.count && r >= 0; i++)
-		r = deployment_log(transaction, pass->deployment.key, lines[i].stage, lines[i].text,
-			pass->now_ms, err);
-	return r;
+	for (size_t i = 0; i < pass->lines.count && code >= 0; i++)
+		code = deployment_log(transaction, pass->deployment.key, lines[i].stage,
+			lines[i].text, pass->now_ms, err);
+	return code;
 }
 
 /* The deployment as it is stored before the pass writes it, for notices. */
@@ -75,21 +75,21 @@ static int put_pass(struct store_transaction *transaction, void *context, struct
 {
 	const struct deployment_pass *pass = context;
 	struct deployment_record before = {0};
-	int r = read_before(transaction, pass, &before, err);
+	int code = read_before(transaction, pass, &before, err);
 
-	if (r >= 0)
-		r = deployment_put(transaction, &pass->deployment, err);
-	if (r >= 0 && pass->must_write_source)
-		r = deployment_source_put(transaction, pass->deployment.key, &pass->source, err);
-	if (r >= 0 && pass->put_application)
-		r = application_put(transaction, pass->key, pass->application_api,
+	if (code >= 0)
+		code = deployment_put(transaction, &pass->deployment, err);
+	if (code >= 0 && pass->must_write_source)
+		code = deployment_source_put(transaction, pass->deployment.key, &pass->source, err);
+	if (code >= 0 && pass->put_application)
+		code = application_put(transaction, pass->key, pass->application_api,
 			&pass->application_facts, pass->application->revision, err);
-	if (r >= 0 && pass->post_sync)
-		r = pass->config->post_sync->create(transaction, pass->post_sync, err);
-	if (r >= 0)
-		r = notices_add_deployment(transaction, pass->config->webhooks, &before,
+	if (code >= 0 && pass->post_sync)
+		code = pass->config->post_sync->create(transaction, pass->post_sync, err);
+	if (code >= 0)
+		code = notices_add_deployment(transaction, pass->config->webhooks, &before,
 			&pass->deployment, pass->now_ms, err);
-	return r < 0 ? r : put_lines(transaction, pass, err);
+	return code < 0 ? code : put_lines(transaction, pass, err);
 }
 
 int pass_write(struct deployment_pass *pass, struct err *err)
@@ -101,11 +101,11 @@ int pass_write(struct deployment_pass *pass, struct err *err)
 
 int pass_checkpoint(struct deployment_pass *pass, struct err *err)
 {
-	int r = claims_write(pass->claims, &pass->claim, put_pass, pass, NULL, err);
+	int code = claims_write(pass->claims, &pass->claim, put_pass, pass, NULL, err);
 
 	pass->lines = (struct field_list){0};
 	pass->must_write = false;
-	return r;
+	return code;
 }
 
 int pass_read(struct deployment_pass *pass, const char *service, const char *operation,
@@ -125,7 +125,7 @@ int pass_read_pages(struct deployment_pass *pass, const char *service, const cha
 	/* Elastic Load Balancing answers with another name. */
 	const char *answered = strcmp(token, "Marker") == 0 ? "NextMarker" : token;
 	struct span next = SPAN("");
-	int r;
+	int code;
 
 	*ret_items = items;
 	do {
@@ -133,12 +133,12 @@ int pass_read_pages(struct deployment_pass *pass, const char *service, const cha
 
 		if (next.length > 0)
 			json_set_string(pass->arena, request, token, next);
-		r = pass_read(pass, service, operation, request, &answer, err);
+		code = pass_read(pass, service, operation, request, &answer, err);
 		JSON_EACH_ITEM (json_get(answer, member), item)
 			json_append(pass->arena, items, item);
 		next = json_get_text(answer, answered);
-	} while (r >= 0 && next.length > 0);
-	return r;
+	} while (code >= 0 && next.length > 0);
+	return code;
 }
 
 /* ---- the target ---- */
@@ -194,26 +194,26 @@ int pass_open_target(struct deployment_pass *pass, struct err *err)
 static int run_deployment(struct deployment_pass *pass, const struct store_object *object,
 	struct err *err)
 {
-	int r = deployment_read(object, pass->arena, &pass->deployment, err);
+	int code = deployment_read(object, pass->arena, &pass->deployment, err);
 
-	if (r >= 0 && pass->deployment.facts.must_fetch)
+	if (code >= 0 && pass->deployment.facts.must_fetch)
 		return fetch_run(pass, err);
-	if (r >= 0)
-		r = deployment_source_read(pass->view, object->key, pass->arena, &pass->source,
+	if (code >= 0)
+		code = deployment_source_read(pass->view, object->key, pass->arena, &pass->source,
 			err);
-	if (r >= 0)
-		r = calls_load(pass, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = calls_load(pass, err);
+	if (code < 0)
+		return code;
 	pass->poll_ms = PASS_POLL_LOCAL_MS;
-	r = bundle_load(pass->source.files, pass->source.application_file, pass->arena,
+	code = bundle_load(pass->source.files, pass->source.application_file, pass->arena,
 		&pass->bundle, err);
-	if (r >= 0)
-		r = pass_open_target(pass, err);
+	if (code >= 0)
+		code = pass_open_target(pass, err);
 	/* With calls made the state must stay for a rollback, until the target is back. */
-	if (r < 0 && pass->calls.count == 0)
+	if (code < 0 && pass->calls.count == 0)
 		return steps_refuse(pass, arena_copy_span(pass->arena, span_of(err->message)), err);
-	return r < 0 ? r : steps_run(pass, err);
+	return code < 0 ? code : steps_run(pass, err);
 }
 
 /* Plans at once, unless their files are being read; of the others the one that runs, else the oldest. */
@@ -259,29 +259,31 @@ static void fetch_end_unless_needed(const struct deployment_pass *pass)
 static int delete_part(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct deployment_pass *pass = context;
-	int r = application_delete_step(transaction, pass->key, err);
+	int code = application_delete_step(transaction, pass->key, err);
 
-	if (r > 0)
+	if (code > 0)
 		pass->again_ms = pass->now_ms;
-	return r < 0 ? r : r > 0 ? 0 : claims_forget(pass->claims, transaction, &pass->claim, err);
+	return code < 0   ? code
+	       : code > 0 ? 0
+			  : claims_forget(pass->claims, transaction, &pass->claim, err);
 }
 
 static int run_next(struct deployment_pass *pass, struct err *err)
 {
 	const struct store_object *deployment = find_next(pass);
 	bool is_deleting = application_facts(pass->application)->is_deleting;
-	int r;
+	int code;
 
 	fetch_end_unless_needed(pass);
 	if (!deployment && !is_deleting)
 		return 0;
-	r = claims_acquire(pass->claims,
+	code = claims_acquire(pass->claims,
 		arena_format(pass->arena, ENGINE_CLAIM_PREFIX "%.*s", SPAN_ARGS(pass->key)),
 		&pass->claim, err);
-	if (r == -EBUSY)
+	if (code == -EBUSY)
 		return 0; /* another server has the claim; claim_freed() starts a pass */
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	return is_deleting ? claims_write(pass->claims, &pass->claim, delete_part, pass, NULL, err)
 			   : run_deployment(pass, deployment, err);
 }
@@ -302,20 +304,20 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		.now_ms = runner_wall_ms(call->runner),
 		.key = key,
 		.application = store_get(view, &application_kind, key)};
-	int r;
+	int code;
 
 	if (!pass.application)
 		return 0;
 	pass.application_facts = *application_facts(pass.application);
 	pass.application_api = pass.application->api;
-	r = run_next(&pass, err);
+	code = run_next(&pass, err);
 	/* A client has changed the deployment meanwhile, or the claim has moved: once more from the start. */
-	if (r == -ESTALE) {
+	if (code == -ESTALE) {
 		pass.again_ms = pass.now_ms + PASS_POLL_LOCAL_MS;
-		r = 0;
+		code = 0;
 	}
 	call->again_at_ms = pass.again_ms;
-	return r;
+	return code;
 }
 
 /* ---- the controller ---- */
@@ -391,7 +393,7 @@ int engine_start(const struct engine_config *config, struct engine **ret_engine,
 		.queue = {.group_by = '/', .group_most = ACCOUNT_WORKERS},
 		.report = config->report,
 		.report_context = config->report_context};
-	int r;
+	int code;
 
 	engine->config = *config;
 	if (!config->children)
@@ -401,12 +403,12 @@ int engine_start(const struct engine_config *config, struct engine **ret_engine,
 	engine->targets = delivery_targets_new(&targets);
 	engine->jobs = jobs_new(engine->runner, config->client, job_ended, engine);
 	controller_handle_init(&engine->handle, engine->runner, "applications");
-	r = live_start(engine, &engine->config, engine->runner, &engine->live, err);
-	if (r >= 0)
-		r = controller_start(&row, &controller, &engine->controller, err);
-	if (r < 0) {
+	code = live_start(engine, &engine->config, engine->runner, &engine->live, err);
+	if (code >= 0)
+		code = controller_start(&row, &controller, &engine->controller, err);
+	if (code < 0) {
 		engine_stop(engine);
-		return r;
+		return code;
 	}
 	controller_handle_open(&engine->handle, engine->controller);
 	claims_subscribe(config->claims, SPAN(ENGINE_CLAIM_PREFIX), claim_freed, engine);

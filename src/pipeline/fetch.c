@@ -35,24 +35,24 @@ static int find_commit(const struct fetch *fetch, const struct repository *repos
 	struct arena *arena, struct span *ret_commit, struct err *err)
 {
 	struct span head;
-	int r = repository_poll(repository, &fetch->branch, 1, arena, &head, err);
+	int code = repository_poll(repository, &fetch->branch, 1, arena, &head, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (head.length == 0)
 		return err_set(err, -ENOENT, "the repository has no branch \"%.*s\"",
 			SPAN_ARGS(fetch->branch));
 	*ret_commit = head;
 	if (fetch->commit.length == 0)
 		return 0;
-	r = repository_fetch(repository, fetch->commit, arena, ret_commit, err);
-	if (r < 0 || fetch->is_plan)
-		return r;
-	r = repository_is_on_branch(repository, *ret_commit, fetch->branch, err);
-	return r == 0 ? err_set(err, -EINVAL,
-				"commit %.*s is not on branch \"%.*s\"; it can only be planned",
-				SPAN_ARGS(*ret_commit), SPAN_ARGS(fetch->branch))
-		      : r;
+	code = repository_fetch(repository, fetch->commit, arena, ret_commit, err);
+	if (code < 0 || fetch->is_plan)
+		return code;
+	code = repository_is_on_branch(repository, *ret_commit, fetch->branch, err);
+	return code == 0 ? err_set(err, -EINVAL,
+				   "commit %.*s is not on branch \"%.*s\"; it can only be planned",
+				   SPAN_ARGS(*ret_commit), SPAN_ARGS(fetch->branch))
+			 : code;
 }
 
 static int check_result(const struct fetch *fetch, const struct scan_result *result,
@@ -94,20 +94,21 @@ static int read_files(const struct fetch *fetch, int cancel, struct arena *arena
 	struct scan_result result;
 	struct git_commit read = {.message = SPAN("")};
 	struct span commit;
-	int r = repositories_open(fetch->repositories, fetch->url, cancel, arena, &repository, err);
+	int code =
+		repositories_open(fetch->repositories, fetch->url, cancel, arena, &repository, err);
 
-	if (r >= 0)
-		r = find_commit(fetch, &repository, arena, &commit, err);
-	if (r >= 0)
-		r = scan_read(&repository, commit, &fetch->place, 1, arena, &result, err);
-	if (r >= 0)
-		r = check_result(fetch, &result, err);
-	if (r >= 0)
-		r = repository_commit(&repository, commit, arena, &read, err);
-	if (r >= 0 && !fetch->is_plan)
-		r = repository_keep(&repository, commit, commit, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = find_commit(fetch, &repository, arena, &commit, err);
+	if (code >= 0)
+		code = scan_read(&repository, commit, &fetch->place, 1, arena, &result, err);
+	if (code >= 0)
+		code = check_result(fetch, &result, err);
+	if (code >= 0)
+		code = repository_commit(&repository, commit, arena, &read, err);
+	if (code >= 0 && !fetch->is_plan)
+		code = repository_keep(&repository, commit, commit, err);
+	if (code < 0)
+		return code;
 	json_set_string(arena, document, "commit", commit);
 	json_set_string(arena, document, "message", read.message);
 	json_set_string(arena, document, "applicationFile", result.file);
@@ -175,15 +176,15 @@ static struct fetch *make_fetch(const struct deployment_pass *pass,
 static int begin(struct deployment_pass *pass, struct err *err)
 {
 	const struct store_object *repository, *origin;
-	int r;
+	int code;
 
 	origin = origin_find(pass->view, pass->key, pass->arena, &repository);
 	if (!origin || !repository || !pass->config->repositories)
 		return steps_refuse(pass, SPAN("the application has no repository any more"), err);
-	r = jobs_begin(pass->jobs, job_key(pass), &fetch_kind,
+	code = jobs_begin(pass->jobs, job_key(pass), &fetch_kind,
 		make_fetch(pass, origin_facts(origin), repository_facts(repository)), err);
-	if (r != -EBUSY)
-		return r;
+	if (code != -EBUSY)
+		return code;
 	pass_again_at(pass, pass->now_ms + AGAIN_MS);
 	return 0;
 }

@@ -119,10 +119,10 @@ static int read_texts(struct field_reader *reader, const char *path, const struc
 	if (value->type != JSON_ARRAY)
 		return fail_type(reader, path, value, "a list of texts");
 	JSON_EACH_ITEM (value, item) {
-		int r = count_value(reader, item);
+		int code = count_value(reader, item);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (item->type != JSON_STRING)
 			return fail_type(reader, path, item, "a text in each item");
 		*(struct span *)fields_append(reader->arena, list, sizeof(struct span)) =
@@ -139,10 +139,10 @@ static int read_pairs(struct field_reader *reader, const char *path, const struc
 	for (size_t i = 0; i < value->object.count; i++) {
 		const struct json_member *member = &value->object.members[i];
 		struct field_pair *pair;
-		int r = count_value(reader, member->value);
+		int code = count_value(reader, member->value);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (member->value->type != JSON_STRING)
 			return fail_type(reader, path, member->value, "a text in each value");
 		pair = fields_append(reader->arena, list, sizeof(*pair));
@@ -219,18 +219,18 @@ static int read_many(struct field_reader *reader, const struct field_table *tabl
 		return fail_type(reader, path, value, "a list");
 	JSON_EACH_ITEM (value, item) {
 		void *structure;
-		int r = count_value(reader, item);
+		int code = count_value(reader, item);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		structure = fields_append(reader->arena, list, table->size);
 		if (table->defaults)
 			memcpy(structure, table->defaults, table->size);
-		r = fields_read(reader, table,
+		code = fields_read(reader, table,
 			arena_format(reader->arena, "%s[%zu]", path, index++).data, item,
 			structure);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -296,7 +296,7 @@ int fields_read(struct field_reader *reader, const struct field_table *table, co
 	const struct json *object, void *structure)
 {
 	const char *inner;
-	int r;
+	int code;
 
 	if (object->type != JSON_OBJECT)
 		return fail_type(reader, *path ? path : "the file", object, "a mapping");
@@ -304,9 +304,9 @@ int fields_read(struct field_reader *reader, const struct field_table *table, co
 		const struct json_member *member = &object->object.members[i];
 		const struct field *field = find_field(table, member->name);
 
-		r = count_value(reader, member->value);
-		if (r < 0)
-			return r;
+		code = count_value(reader, member->value);
+		if (code < 0)
+			return code;
 		if (!field)
 			return fail_unknown(reader, table, path, member);
 		/* The exact spelling wins over another one beside it. */
@@ -319,10 +319,10 @@ int fields_read(struct field_reader *reader, const struct field_table *table, co
 				field->undeployable);
 		if (field->warning)
 			fields_warn(reader, member->value->line, "%s: %s", inner, field->warning);
-		r = read_field(reader, field, inner, member->value,
+		code = read_field(reader, field, inner, member->value,
 			(char *)structure + field->offset);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	for (size_t i = 0; i < table->count; i++) {
 		if (table->fields[i].required && !fields_find(object, table->fields[i].name))

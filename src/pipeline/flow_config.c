@@ -155,7 +155,7 @@ static int check_approval(struct field_reader *reader, const struct json *value,
 {
 	static const char *const keys[] = {"approvers", "minApproverNum", "excludeRequester"};
 	const struct json *found[LENGTH(keys)];
-	int r = 0;
+	int code = 0;
 
 	for (size_t i = 0; i < LENGTH(keys); i++) {
 		found[i] = fields_find(value, keys[i]);
@@ -164,8 +164,8 @@ static int check_approval(struct field_reader *reader, const struct json *value,
 				"%s has no effect without requireApproval: true", keys[i]);
 	}
 	if (found[0])
-		r = check_approvers(reader, found[0]->line, &node->approvers);
-	return r < 0 || !found[1] ? r : check_minimum(reader, found[1]->line, node);
+		code = check_approvers(reader, found[0]->line, &node->approvers);
+	return code < 0 || !found[1] ? code : check_minimum(reader, found[1]->line, node);
 }
 
 static int check_approvals(struct field_reader *reader, const struct json *graph,
@@ -174,10 +174,10 @@ static int check_approvals(struct field_reader *reader, const struct json *graph
 	const struct flow_node_config *node = config->nodes.items;
 
 	JSON_EACH_ITEM (graph, value) {
-		int r = check_approval(reader, value, node++);
+		int code = check_approval(reader, value, node++);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -272,10 +272,11 @@ static int read_edges(struct field_reader *reader, const struct flow_config *con
 				"depends: expected a list of texts, not %s",
 				json_type_name(nodes[i].depends->type));
 		JSON_EACH_ITEM (nodes[i].depends, item) {
-			int r = read_dependency(reader, config, names, &nodes[i], item, list, seen);
+			int code =
+				read_dependency(reader, config, names, &nodes[i], item, list, seen);
 
-			if (r < 0)
-				return r;
+			if (code < 0)
+				return code;
 		}
 	}
 	return 0;
@@ -301,20 +302,20 @@ static int make_graph(struct field_reader *reader, const struct flow_config *con
 {
 	struct edge_list list = {memory_allocate_array(FLOW_EDGES_MAX, sizeof(*list.edges)), 0};
 	uint32_t *path = NULL, length;
-	int r = read_edges(reader, config, names, &list);
+	int code = read_edges(reader, config, names, &list);
 
-	if (r >= 0) {
+	if (code >= 0) {
 		struct flow_graph *graph = flow_graph_new(reader->arena,
 			(uint32_t)config->nodes.count, list.edges, (uint32_t)list.count);
 
 		length = flow_graph_find_cycle(graph, reader->arena, &path);
 		if (length > 0)
-			r = fail_cycle(reader, config->nodes.items, path, length);
+			code = fail_cycle(reader, config->nodes.items, path, length);
 		else
 			*ret_graph = graph;
 	}
 	free(list.edges);
-	return r;
+	return code;
 }
 
 static int check_graph(struct field_reader *reader, const struct flow_config *config,
@@ -322,9 +323,9 @@ static int check_graph(struct field_reader *reader, const struct flow_config *co
 {
 	_map_ struct map names = {0};
 	struct flow_graph *graph;
-	int r = check_names(reader, config, head, &names);
+	int code = check_names(reader, config, head, &names);
 
-	return r < 0 ? r : make_graph(reader, config, &names, &graph);
+	return code < 0 ? code : make_graph(reader, config, &names, &graph);
 }
 
 static int check_blocks(struct field_reader *reader, const struct flow_config *config,
@@ -367,35 +368,35 @@ static int read_flow(struct field_reader *reader, const struct json *value, stru
 	struct flow_config *config)
 {
 	const struct json *graph = fields_find(value, "graph");
-	int r = json_is(graph, JSON_ARRAY)
-			? check_size(reader, graph, "spec.postSync.flow.graph", FLOW_NODES_MAX)
-			: 0;
+	int code = json_is(graph, JSON_ARRAY)
+			   ? check_size(reader, graph, "spec.postSync.flow.graph", FLOW_NODES_MAX)
+			   : 0;
 
-	if (r >= 0)
-		r = fields_read(reader, &flow_table, "spec.postSync.flow", value, config);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = fields_read(reader, &flow_table, "spec.postSync.flow", value, config);
+	if (code < 0)
+		return code;
 	take_lines(graph, &config->nodes, sizeof(struct flow_node_config));
 	take_lines(fields_find(value, "conditions"), &config->conditions,
 		sizeof(struct flow_condition));
-	r = check_approvals(reader, graph, config);
-	return r < 0 ? r : check_graph(reader, config, head);
+	code = check_approvals(reader, graph, config);
+	return code < 0 ? code : check_graph(reader, config, head);
 }
 
 static int read_chain(struct field_reader *reader, const struct json *value, struct span head,
 	struct flow_config *config)
 {
 	const struct json *blocks = fields_find(value, "applications");
-	int r = json_is(blocks, JSON_ARRAY)
-			? check_size(reader, blocks, "spec.postSync.chain.applications",
-				  FLOW_BLOCKS_MAX)
-			: 0;
+	int code = json_is(blocks, JSON_ARRAY)
+			   ? check_size(reader, blocks, "spec.postSync.chain.applications",
+				     FLOW_BLOCKS_MAX)
+			   : 0;
 
 	config->is_chain = true;
-	if (r >= 0)
-		r = fields_read(reader, &chain_table, "spec.postSync.chain", value, config);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = fields_read(reader, &chain_table, "spec.postSync.chain", value, config);
+	if (code < 0)
+		return code;
 	take_lines(blocks, &config->blocks, sizeof(struct flow_block));
 	take_lines(fields_find(value, "conditions"), &config->conditions,
 		sizeof(struct flow_condition));
@@ -408,15 +409,15 @@ int flow_config_read(struct span file, const struct json *post_sync, struct span
 	struct field_reader reader = {.file = file, .arena = arena, .err = err};
 	struct post_sync parts = {0};
 	struct flow_config *config;
-	int r;
+	int code;
 
 	if (json_is_absent(post_sync)) {
 		*ret_config = NULL;
 		return 0;
 	}
-	r = fields_read(&reader, &post_sync_table, "spec.postSync", post_sync, &parts);
-	if (r < 0)
-		return r;
+	code = fields_read(&reader, &post_sync_table, "spec.postSync", post_sync, &parts);
+	if (code < 0)
+		return code;
 	if (parts.flow && parts.chain)
 		return fields_fail(&reader, parts.chain->line,
 			"spec.postSync has flow and chain; one of them is enough");
@@ -429,12 +430,12 @@ int flow_config_read(struct span file, const struct json *post_sync, struct span
 		.sync_timeout_ms = SYNC_TIMEOUT_MS,
 		.queue_timeout_ms = QUEUE_TIMEOUT_MS,
 		.approval_timeout_ms = APPROVAL_TIMEOUT_MS};
-	r = parts.flow ? read_flow(&reader, parts.flow, head, config)
-		       : read_chain(&reader, parts.chain, head, config);
-	if (r >= 0)
-		r = check_conditions(&reader, config);
-	if (r < 0)
-		return r;
+	code = parts.flow ? read_flow(&reader, parts.flow, head, config)
+			  : read_chain(&reader, parts.chain, head, config);
+	if (code >= 0)
+		code = check_conditions(&reader, config);
+	if (code < 0)
+		return code;
 	*ret_config = config;
 	return 0;
 }
@@ -503,7 +504,7 @@ static int resolve_nodes(struct resolver *resolver, struct flow_plan *plan)
 	const struct flow_node_config *nodes = resolver->config->nodes.items;
 	_map_ struct map names = {0}, by_name = {0}, repeated = {0};
 	struct flow_graph *graph = NULL;
-	int r = 0;
+	int code = 0;
 
 	for (size_t i = 0; i < resolver->count; i++) {
 		struct span name = resolver->applications[i].name;
@@ -513,16 +514,16 @@ static int resolve_nodes(struct resolver *resolver, struct flow_plan *plan)
 	}
 	plan->nodes = arena_allocate_array(resolver->reader.arena, resolver->config->nodes.count,
 		sizeof(*plan->nodes));
-	for (size_t i = 0; i < resolver->config->nodes.count && r >= 0; i++) {
+	for (size_t i = 0; i < resolver->config->nodes.count && code >= 0; i++) {
 		map_put(&names, nodes[i].name, (void *)&nodes[i]);
-		r = resolve_name(resolver, &by_name,
+		code = resolve_name(resolver, &by_name,
 			map_has(&repeated, nodes[i].name) ? count_name(resolver, nodes[i].name) : 1,
 			&nodes[i], &plan->nodes[i]);
 	}
-	if (r >= 0)
-		r = make_graph(&resolver->reader, resolver->config, &names, &graph);
+	if (code >= 0)
+		code = make_graph(&resolver->reader, resolver->config, &names, &graph);
 	plan->graph = graph;
-	return r;
+	return code;
 }
 
 /* "ECS" and "ECSApp" are the same kind. */
@@ -615,16 +616,16 @@ static int resolve_chain(struct resolver *resolver, struct flow_plan *plan)
 	struct edge_list list = {memory_allocate_array(FLOW_EDGES_MAX, sizeof(*list.edges)), 0};
 	size_t before = 0, begin = 0;
 	struct field_list nodes = {0};
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < resolver->config->blocks.count && r >= 0; i++) {
+	for (size_t i = 0; i < resolver->config->blocks.count && code >= 0; i++) {
 		const struct flow_block *block =
 			&((const struct flow_block *)resolver->config->blocks.items)[i];
 
-		r = resolve_block(resolver, i, block_of, &nodes);
-		for (size_t j = begin; j < nodes.count && r >= 0; j++) {
-			for (size_t k = before; k < begin && r >= 0; k++)
-				r = add_edge(&resolver->reader, block->line, &list, (uint32_t)j,
+		code = resolve_block(resolver, i, block_of, &nodes);
+		for (size_t j = begin; j < nodes.count && code >= 0; j++) {
+			for (size_t k = before; k < begin && code >= 0; k++)
+				code = add_edge(&resolver->reader, block->line, &list, (uint32_t)j,
 					(uint32_t)k);
 		}
 		before = begin;
@@ -634,7 +635,7 @@ static int resolve_chain(struct resolver *resolver, struct flow_plan *plan)
 	plan->graph =
 		flow_graph_new(arena, (uint32_t)nodes.count, list.edges, (uint32_t)list.count);
 	free(list.edges);
-	return r;
+	return code;
 }
 
 int flow_config_resolve(const struct flow_config *config,
@@ -647,10 +648,10 @@ int flow_config_resolve(const struct flow_config *config,
 		.count = application_count,
 		.head = head};
 	struct flow_plan plan = {0};
-	int r = config->is_chain ? resolve_chain(&resolver, &plan)
-				 : resolve_nodes(&resolver, &plan);
+	int code = config->is_chain ? resolve_chain(&resolver, &plan)
+				    : resolve_nodes(&resolver, &plan);
 
-	if (r >= 0)
+	if (code >= 0)
 		*ret_plan = plan;
-	return r;
+	return code;
 }

@@ -38,11 +38,11 @@ static int teardown(void **state)
 static int read_text(const char *text, const struct flow_config **ret_config, struct err *err)
 {
 	struct application *application;
-	int r = application_load(SPAN("app.yaml"), span_of(text), arena, &application, err);
+	int code = application_load(SPAN("app.yaml"), span_of(text), arena, &application, err);
 
-	if (r >= 0)
+	if (code >= 0)
 		*ret_config = application->flow;
-	return r;
+	return code;
 }
 
 static const struct flow_config *load(const char *text)

@@ -129,16 +129,16 @@ static int put_renamed(const struct entry *entry, struct err *err)
 				  *application = store_get(head, &application_kind, key);
 	struct origin_facts facts;
 	struct json *document;
-	int r;
+	int code;
 
 	if (known.length == 0 || span_equal(known, entry->name) || !origin ||
 		!span_equal(origin_facts(origin)->repository, entry->repository->id))
 		return 0;
 	if (application && application_facts(application)->deployment_count == 0) {
-		r = store_delete(entry->transaction, &origin_kind, key, STORE_ANY, err);
-		return r < 0 ? r
-			     : store_delete(entry->transaction, &application_kind, key, STORE_ANY,
-				       err);
+		code = store_delete(entry->transaction, &origin_kind, key, STORE_ANY, err);
+		return code < 0 ? code
+				: store_delete(entry->transaction, &application_kind, key,
+					  STORE_ANY, err);
 	}
 	facts = *origin_facts(origin);
 	facts.state = ORIGIN_MISSING;
@@ -268,14 +268,14 @@ static int start_deployment(const struct entry *entry, struct err *err)
 		.now_ms = entry->found->now_ms,
 		.random = entry->found->random};
 	struct span id;
-	int r = deployment_start(entry->transaction, &request, &id, err);
+	int code = deployment_start(entry->transaction, &request, &id, err);
 
-	return r < 0 ? r
-		     : deployment_log(entry->transaction, deployment_key(arena, entry->key, id),
-			       SPAN(""),
-			       arena_format(arena, "commit %.*s: %.*s", SPAN_ARGS(entry->commit),
-				       SPAN_ARGS(text_of(entry->document, "because"))),
-			       entry->found->now_ms, err);
+	return code < 0 ? code
+			: deployment_log(entry->transaction, deployment_key(arena, entry->key, id),
+				  SPAN(""),
+				  arena_format(arena, "commit %.*s: %.*s", SPAN_ARGS(entry->commit),
+					  SPAN_ARGS(text_of(entry->document, "because"))),
+				  entry->found->now_ms, err);
 }
 
 static bool is_full(const struct entry *entry)
@@ -313,7 +313,7 @@ int found_put(struct store_transaction *transaction, struct found *found,
 	bool deploys = json_get_bool(application, "deploy", false);
 	const struct store_view *head = store_head(transaction);
 	const struct store_object *origin, *stored;
-	int state = origin_state_find(text_of(application, "state")), r;
+	int state = origin_state_find(text_of(application, "state")), code;
 
 	if (json_get_bool(application, "unchanged", false))
 		return put_seen(&entry, err);
@@ -323,9 +323,9 @@ int found_put(struct store_transaction *transaction, struct found *found,
 		return add_problem(&entry, "the path has quotes or control characters");
 	choose_name(&entry);
 	entry.key = application_key(found->arena, entry.repository->account, entry.name);
-	r = put_renamed(&entry, err);
-	if (r < 0)
-		return r;
+	code = put_renamed(&entry, err);
+	if (code < 0)
+		return code;
 	origin = store_get(head, &origin_kind, entry.key);
 	stored = store_get(head, &application_kind, entry.key);
 	if (check_place(&entry, origin, stored))
@@ -333,11 +333,11 @@ int found_put(struct store_transaction *transaction, struct found *found,
 	/* It is not seen yet: the next poll tries again. */
 	if (deploys && is_full(&entry))
 		return 0;
-	r = stored ? 0 : put_new_application(&entry, err);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	r = put_origin(&entry, origin, err);
-	if (r >= 0 && deploys && entry.state == ORIGIN_VALID && !has_deployment(&entry))
-		r = start_deployment(&entry, err);
-	return r;
+	code = stored ? 0 : put_new_application(&entry, err);
+	if (code != 0)
+		return code < 0 ? code : 0;
+	code = put_origin(&entry, origin, err);
+	if (code >= 0 && deploys && entry.state == ORIGIN_VALID && !has_deployment(&entry))
+		code = start_deployment(&entry, err);
+	return code;
 }

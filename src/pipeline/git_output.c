@@ -268,10 +268,10 @@ static int add_change(struct span *output, struct arena *arena, struct field_lis
 	size_t *total, struct err *err)
 {
 	struct span path;
-	int r = read_change(output, &path, err);
+	int code = read_change(output, &path, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (++*total > GIT_PATHS_MAX)
 		return err_set(err, -E2BIG, "more than %d changed files", GIT_PATHS_MAX);
 	*(struct span *)fields_append(arena, paths, sizeof(path)) = path;
@@ -285,13 +285,13 @@ int git_read_changes(struct span output, struct arena *arena, struct field_list 
 	size_t total = 0;
 
 	while (output.length > 0) {
-		int r;
+		int code;
 
 		if (output.data[0] != ':')
 			return fail(err, "diff-tree", "no change");
-		r = add_change(&output, arena, &paths, &total, err);
-		if (r < 0)
-			return r;
+		code = add_change(&output, arena, &paths, &total, err);
+		if (code < 0)
+			return code;
 	}
 	*ret_paths = paths;
 	return 0;
@@ -307,12 +307,12 @@ int git_read_log(struct span output, struct arena *arena, struct git_commit *com
 		commits[i].paths = (struct field_list){0};
 	while (output.length > 0) {
 		struct span id;
-		int r;
+		int code;
 
 		if (output.data[0] == ':' && commit) {
-			r = add_change(&output, arena, &commit->paths, &total, err);
-			if (r < 0)
-				return r;
+			code = add_change(&output, arena, &commit->paths, &total, err);
+			if (code < 0)
+				return code;
 			continue;
 		}
 		/* The ID of a commit; those without changes are left out. */

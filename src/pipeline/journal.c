@@ -73,7 +73,7 @@ static int read_result(struct span text, enum journal_result *ret_result, struct
 int journal_read(const struct json *value, struct journal_record *ret_record, struct err *err)
 {
 	struct journal_record record = {0};
-	int r;
+	int code;
 
 	if (!json_is(value, JSON_OBJECT))
 		return err_set(err, -EINVAL, "journal record: expected an object");
@@ -88,10 +88,10 @@ int journal_read(const struct json *value, struct journal_record *ret_record, st
 			return err_set(err, -EINVAL, "journal record: %s is no integer",
 				rows[i].name);
 	}
-	r = read_result(json_get_text(value, "result"), &record.result, err);
-	if (r >= 0)
+	code = read_result(json_get_text(value, "result"), &record.result, err);
+	if (code >= 0)
 		*ret_record = record;
-	return r;
+	return code;
 }
 
 void journal_token(struct span deployment, struct span stage, struct span role, int64_t attempt,

@@ -227,14 +227,14 @@ static int read_definition(struct deployment_pass *pass, struct span arn,
 	const struct json **ret_definition, struct err *err)
 {
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
-	int r;
+	int code;
 
 	if (!arn.data || arn.length == 0)
 		return 0;
 	json_set_string(pass->arena, request, "taskDefinition", arn);
-	r = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, err);
+	code = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, err);
 	*ret_definition = json_get(answer, "taskDefinition");
-	return r;
+	return code;
 }
 
 /* Task sets of controller EXTERNAL, or the second service of controller ECS. */
@@ -246,57 +246,58 @@ static int read_variant(struct live_reading *reading, struct err *err)
 		    definition, name;
 	const struct json *canary = NULL;
 	struct json *tasks = NULL;
-	int r;
+	int code;
 
 	if (controller.data && span_is(controller, "EXTERNAL")) {
-		r = describe_sets(pass, &reading->sets, err);
+		code = describe_sets(pass, &reading->sets, err);
 		definition = json_get_text(live_primary_set(reading->sets), "taskDefinition");
-		return r < 0 ? r : read_definition(pass, definition, &reading->definition, err);
+		return code < 0 ? code
+				: read_definition(pass, definition, &reading->definition, err);
 	}
 	name = arena_format(pass->arena, "%.*s" CANARY_SUFFIX,
 		SPAN_ARGS(pass->bundle.service.name));
-	r = describe_service(pass, name, &canary, err);
-	if (r >= 0 && canary && describe_is_ours(pass, canary)) {
+	code = describe_service(pass, name, &canary, err);
+	if (code >= 0 && canary && describe_is_ours(pass, canary)) {
 		reading->canary = canary;
-		r = describe_tasks(pass, name, "RUNNING", &tasks, err);
+		code = describe_tasks(pass, name, "RUNNING", &tasks, err);
 		JSON_EACH_ITEM (tasks, task)
 			json_append(pass->arena, reading->tasks, task);
 	}
-	return r < 0 ? r
-		     : read_definition(pass, json_get_text(reading->service, "taskDefinition"),
-			       &reading->definition, err);
+	return code < 0 ? code
+			: read_definition(pass, json_get_text(reading->service, "taskDefinition"),
+				  &reading->definition, err);
 }
 
 static int read_traffic(struct live_reading *reading, struct err *err)
 {
 	struct deployment_pass *pass = reading->pass;
 	const struct application_input *input = &pass->bundle.application->input;
-	int r = describe_names(pass, &reading->names, err);
+	int code = describe_names(pass, &reading->names, err);
 
-	if (r >= 0)
-		r = describe_balancers(pass, &reading->balancers, err);
-	if (r >= 0 && (input->access & ACCESS_ELB))
-		r = describe_targets(pass, input->primary_group.arn, reading->targets, err);
-	if (r >= 0 && (input->access & ACCESS_ELB))
-		r = describe_targets(pass, input->canary_group.arn, reading->targets, err);
-	return r;
+	if (code >= 0)
+		code = describe_balancers(pass, &reading->balancers, err);
+	if (code >= 0 && (input->access & ACCESS_ELB))
+		code = describe_targets(pass, input->primary_group.arn, reading->targets, err);
+	if (code >= 0 && (input->access & ACCESS_ELB))
+		code = describe_targets(pass, input->canary_group.arn, reading->targets, err);
+	return code;
 }
 
 static int read_service(struct live_reading *reading, struct err *err)
 {
 	struct deployment_pass *pass = reading->pass;
-	int r = pass_open_target(pass, err);
+	int code = pass_open_target(pass, err);
 
 	reading->tasks = json_new_array(pass->arena);
 	reading->targets = json_new_array(pass->arena);
-	if (r >= 0)
-		r = describe_service(pass, pass->bundle.service.name, &reading->service, err);
-	if (r < 0 || !reading->service)
-		return r;
-	r = describe_tasks(pass, pass->bundle.service.name, "RUNNING", &reading->tasks, err);
-	if (r >= 0)
-		r = read_variant(reading, err);
-	return r < 0 ? r : read_traffic(reading, err);
+	if (code >= 0)
+		code = describe_service(pass, pass->bundle.service.name, &reading->service, err);
+	if (code < 0 || !reading->service)
+		return code;
+	code = describe_tasks(pass, pass->bundle.service.name, "RUNNING", &reading->tasks, err);
+	if (code >= 0)
+		code = read_variant(reading, err);
+	return code < 0 ? code : read_traffic(reading, err);
 }
 
 /* ---- the deployment that says what there should be ---- */
@@ -326,14 +327,14 @@ static const struct store_object *find_deployment(struct deployment_pass *pass)
 static int load_deployment(struct deployment_pass *pass, const struct store_object *object,
 	struct err *err)
 {
-	int r = deployment_read(object, pass->arena, &pass->deployment, err);
+	int code = deployment_read(object, pass->arena, &pass->deployment, err);
 
-	if (r >= 0)
-		r = deployment_source_read(pass->view, object->key, pass->arena, &pass->source,
+	if (code >= 0)
+		code = deployment_source_read(pass->view, object->key, pass->arena, &pass->source,
 			err);
-	return r < 0 ? r
-		     : bundle_load(pass->source.files, pass->source.application_file, pass->arena,
-			       &pass->bundle, err);
+	return code < 0 ? code
+			: bundle_load(pass->source.files, pass->source.application_file,
+				  pass->arena, &pass->bundle, err);
 }
 
 /* ---- storing ---- */
@@ -352,15 +353,16 @@ static int put_state(struct store_transaction *transaction, void *context, struc
 	const struct store_object *stored =
 		store_get(store_head(transaction), &live_state_kind, key);
 	enum application_sync before = stored ? live_facts(stored)->sync : APPLICATION_SYNC_UNKNOWN;
-	int r;
+	int code;
 
 	if (!store_get(store_head(transaction), &application_kind, key))
 		return -ESTALE;
-	r = live_state_put(transaction, key, outcome->text, &outcome->facts, err);
-	return r < 0 ? r
-		     : notices_add_sync(transaction, outcome->pass->config->webhooks, key, before,
-			       outcome->facts.sync, json_get(outcome->document, "differences"),
-			       outcome->pass->now_ms, err);
+	code = live_state_put(transaction, key, outcome->text, &outcome->facts, err);
+	return code < 0
+		       ? code
+		       : notices_add_sync(transaction, outcome->pass->config->webhooks, key, before,
+				 outcome->facts.sync, json_get(outcome->document, "differences"),
+				 outcome->pass->now_ms, err);
 }
 
 /* The stored document without its time, as text; "": there is none. */
@@ -380,7 +382,7 @@ static int store_outcome(struct outcome *outcome, struct err *err)
 {
 	struct deployment_pass *pass = outcome->pass;
 	const struct store_object *stored = store_get(pass->view, &live_state_kind, pass->key);
-	int r;
+	int code;
 
 	if (stored && live_facts(stored)->sync == outcome->facts.sync &&
 		span_equal(live_facts(stored)->deployment, outcome->facts.deployment) &&
@@ -388,8 +390,8 @@ static int store_outcome(struct outcome *outcome, struct err *err)
 		return 0;
 	json_set_time(pass->arena, outcome->document, "observedAt", pass->now_ms);
 	outcome->text = json_to_text(outcome->document, pass->arena);
-	r = claims_write(pass->claims, &pass->claim, put_state, outcome, NULL, err);
-	return r == -ESTALE ? 0 : r; /* deleted, or of another server now */
+	code = claims_write(pass->claims, &pass->claim, put_state, outcome, NULL, err);
+	return code == -ESTALE ? 0 : code; /* deleted, or of another server now */
 }
 
 /* ---- the pass ---- */
@@ -460,14 +462,14 @@ static int read_state(struct live *live, struct deployment_pass *pass, struct er
 		.facts = {.deployment = pass->application_facts.succeeded},
 		.document = json_new_object(pass->arena)};
 	int64_t again_ms = 0;
-	int r = deployment ? load_deployment(pass, deployment, err) : 0;
+	int code = deployment ? load_deployment(pass, deployment, err) : 0;
 
 	if (!deployment)
 		return 0;
-	if (r >= 0 && pass->bundle.has_service)
-		r = read_service(&reading, err);
-	if (r < 0)
-		return read_failed(live, &outcome, r, err);
+	if (code >= 0 && pass->bundle.has_service)
+		code = read_service(&reading, err);
+	if (code < 0)
+		return read_failed(live, &outcome, code, err);
 	note_result(live, pass->key, false, pass->now_ms);
 	watch_service(live, pass);
 	describe_state(&outcome, &reading, &again_ms);
@@ -494,7 +496,7 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		.now_ms = runner_wall_ms(call->runner),
 		.key = key,
 		.application = store_get(view, &application_kind, key)};
-	int r;
+	int code;
 
 	if (!pass.application || application_facts(pass.application)->is_deleting) {
 		forget(live, key);
@@ -504,14 +506,14 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	if (call->again_at_ms > 0)
 		return 0;
 	pass.application_facts = *application_facts(pass.application);
-	r = claims_acquire(pass.claims,
+	code = claims_acquire(pass.claims,
 		arena_format(arena, ENGINE_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)), &pass.claim, err);
-	if (r == -EBUSY)
+	if (code == -EBUSY)
 		return 0; /* the server with the claim reads it */
-	if (r >= 0)
-		r = read_state(live, &pass, err);
+	if (code >= 0)
+		code = read_state(live, &pass, err);
 	call->again_at_ms = pass.again_ms;
-	return r;
+	return code;
 }
 
 /* ---- the controller ---- */
@@ -554,16 +556,16 @@ int live_start(struct engine *engine, const struct engine_config *config, struct
 		.queue = {.group_by = '/', .group_most = ACCOUNT_WORKERS},
 		.report = config->report,
 		.report_context = config->report_context};
-	int r;
+	int code;
 
 	live->engine = engine;
 	live->config = config;
 	lock_init(&live->lock);
 	controller_handle_init(&live->handle, runner, "application-states");
-	r = controller_start(&row, &controller, &live->controller, err);
-	if (r < 0) {
+	code = controller_start(&row, &controller, &live->controller, err);
+	if (code < 0) {
 		live_stop(live);
-		return r;
+		return code;
 	}
 	controller_handle_open(&live->handle, live->controller);
 	*ret_live = live;

@@ -21,7 +21,7 @@ static int add(struct store_transaction *transaction, const struct webhook_set *
 	const struct store_object *object =
 		store_get(store_head(transaction), &application_kind, application);
 	struct application_facts facts;
-	int r;
+	int code;
 
 	if (!object)
 		return 0;
@@ -30,8 +30,9 @@ static int add(struct store_transaction *transaction, const struct webhook_set *
 		.key = application,
 		.created_ms = facts.created_ms,
 		.sequence = ++facts.notice_count};
-	r = application_put(transaction, application, object->api, &facts, object->revision, err);
-	return r < 0 ? r : notice_add(transaction, set, notice, err);
+	code = application_put(transaction, application, object->api, &facts, object->revision,
+		err);
+	return code < 0 ? code : notice_add(transaction, set, notice, err);
 }
 
 /* A stage that waits for an approval since this change. */
@@ -56,7 +57,7 @@ int notices_add_deployment(struct store_transaction *transaction, const struct w
 	struct arena *arena = store_transaction_arena(transaction);
 	struct notice notice = {.now_ms = now_ms, .member = "deployment"};
 	const char *events[2] = {NULL, NULL};
-	int r = 0;
+	int code = 0;
 
 	if (!set || set->count == 0 || after->facts.trigger == DEPLOYMENT_TRIGGER_PLAN)
 		return 0;
@@ -64,14 +65,14 @@ int notices_add_deployment(struct store_transaction *transaction, const struct w
 		events[0] = state_events[after->facts.state];
 	if (has_new_approval(before, after))
 		events[1] = "application.approval";
-	for (size_t i = 0; i < LENGTH(events) && r >= 0; i++) {
+	for (size_t i = 0; i < LENGTH(events) && code >= 0; i++) {
 		if (!events[i])
 			continue;
 		notice.event = span_of(events[i]);
 		notice.document = deployment_document(after, arena);
-		r = add(transaction, set, after->facts.application, &notice, err);
+		code = add(transaction, set, after->facts.application, &notice, err);
 	}
-	return r;
+	return code;
 }
 
 int notices_add_sync(struct store_transaction *transaction, const struct webhook_set *set,

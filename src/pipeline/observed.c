@@ -28,14 +28,14 @@ static int read_definition(struct deployment_pass *pass, struct span arn, struct
 	struct err *err)
 {
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
-	int r;
+	int code;
 
 	if (arn.length == 0)
 		return 0;
 	json_set_string(pass->arena, request, "taskDefinition", arn);
-	r = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, err);
+	code = pass_read(pass, ECS, "DescribeTaskDefinition", request, &answer, err);
 	json_set(pass->arena, before, "definition", json_get(answer, "taskDefinition"));
-	return r;
+	return code;
 }
 
 /* Also if the answer to the call that created it is lost. */
@@ -53,12 +53,12 @@ int observed_read_before(struct deployment_pass *pass, const struct json **ret_b
 	const struct json *service = NULL, *sets = NULL, *primary = NULL, *canary = NULL;
 	struct span controller;
 	bool is_external;
-	int r = 0;
+	int code = 0;
 
 	if (pass->bundle.has_service)
-		r = describe_service(pass, pass->bundle.service.name, &service, err);
-	if (r < 0)
-		return r;
+		code = describe_service(pass, pass->bundle.service.name, &service, err);
+	if (code < 0)
+		return code;
 	*ret_before = before;
 	json_set_bool(arena, before, "exists", service != NULL);
 	if (!service)
@@ -69,21 +69,22 @@ int observed_read_before(struct deployment_pass *pass, const struct json **ret_b
 	json_set(arena, before, "desiredCount", json_get(service, "desiredCount"));
 	json_set(arena, before, "service", service);
 	if (is_external) {
-		r = describe_sets(pass, &sets, err);
+		code = describe_sets(pass, &sets, err);
 		primary = find_primary(sets);
 		json_set(arena, before, "taskSet", primary);
-		return r < 0 || !primary
-			       ? r
+		return code < 0 || !primary
+			       ? code
 			       : read_definition(pass, json_get_text(primary, "taskDefinition"),
 					 before, err);
 	}
-	r = describe_service(pass,
+	code = describe_service(pass,
 		arena_format(arena, "%.*s-canary", SPAN_ARGS(pass->bundle.service.name)), &canary,
 		err);
 	if (canary && !describe_is_ours(pass, canary))
 		json_set_bool(arena, before, "foreignCanary", true);
-	return r < 0 ? r
-		     : read_definition(pass, json_get_text(service, "taskDefinition"), before, err);
+	return code < 0 ? code
+			: read_definition(pass, json_get_text(service, "taskDefinition"), before,
+				  err);
 }
 
 /* ---- tasks ---- */
@@ -102,20 +103,20 @@ int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct 
 {
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
 	int64_t most = 0;
-	int r;
+	int code;
 
 	*ret_ttl_ms = 0;
 	if (!pass->bundle.has_service || !describe_has_names(pass))
 		return 0;
 	json_set_string(pass->arena, request, "Id", describe_registry_id(pass));
-	r = pass_read(pass, CLOUDMAP, "GetService", request, &answer, err);
+	code = pass_read(pass, CLOUDMAP, "GetService", request, &answer, err);
 	JSON_EACH_ITEM (json_path(answer, "Service.DnsConfig.DnsRecords"), record) {
 		int64_t ttl = json_get_integer(record, "TTL", 0);
 
 		most = ttl > most ? ttl : most;
 	}
 	*ret_ttl_ms = most * 1000 + TTL_MARGIN_MS;
-	return r;
+	return code;
 }
 
 /* A later call deregistered the instance, so this one has no effect any more. */
@@ -142,7 +143,7 @@ static int follow_operation(struct deployment_pass *pass, const struct names *na
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
 	struct journal_record *record = &call->record;
 	struct span status;
-	int r;
+	int code;
 
 	/* Without an answer: what is listed shows the result. */
 	if (record->answer.length == 0) {
@@ -155,9 +156,10 @@ static int follow_operation(struct deployment_pass *pass, const struct names *na
 		return calls_settle(pass, call, err);
 	}
 	json_set_string(pass->arena, request, "OperationId", record->answer);
-	r = pass_read(pass, CLOUDMAP, "GetOperation", request, &answer, err);
-	if (r < 0 && (r != -EREMOTEIO || strcmp(pass->failure.type, "OperationNotFound") != 0))
-		return r;
+	code = pass_read(pass, CLOUDMAP, "GetOperation", request, &answer, err);
+	if (code < 0 &&
+		(code != -EREMOTEIO || strcmp(pass->failure.type, "OperationNotFound") != 0))
+		return code;
 	status = json_text(json_path(answer, "Operation.Status"));
 	if (status.data && (span_is(status, "SUBMITTED") || span_is(status, "PENDING")))
 		return 0;
@@ -181,15 +183,15 @@ static int follow_operations(struct deployment_pass *pass, const struct names *n
 	struct err *err)
 {
 	struct journalled_call *calls = pass->calls.items;
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < pass->calls.count && r >= 0; i++) {
+	for (size_t i = 0; i < pass->calls.count && code >= 0; i++) {
 		if (is_about_instance(&calls[i].record) &&
 			(calls[i].record.result == JOURNAL_SENT ||
 				calls[i].record.result == JOURNAL_UNKNOWN))
-			r = follow_operation(pass, names, &calls[i], err);
+			code = follow_operation(pass, names, &calls[i], err);
 	}
-	return r;
+	return code;
 }
 
 /* The journal's operations on a task's instance. */
@@ -448,15 +450,15 @@ static int add_canary_service(struct observing *observing, struct err *err)
 		arena_format(pass->arena, "%.*s-canary", SPAN_ARGS(pass->bundle.service.name));
 	const struct json *service = NULL;
 	struct snapshot_set *set;
-	int r = describe_service(pass, name, &service, err);
+	int code = describe_service(pass, name, &service, err);
 
-	if (r < 0 || !service || !describe_is_ours(pass, service))
-		return r;
-	r = describe_tasks(pass, name, "RUNNING", &observing->tasks, err);
-	if (r >= 0)
-		r = describe_tasks(pass, name, "STOPPED", &observing->stopped, err);
-	if (r < 0)
-		return r;
+	if (code < 0 || !service || !describe_is_ours(pass, service))
+		return code;
+	code = describe_tasks(pass, name, "RUNNING", &observing->tasks, err);
+	if (code >= 0)
+		code = describe_tasks(pass, name, "STOPPED", &observing->stopped, err);
+	if (code < 0)
+		return code;
 	set = fields_append(pass->arena, &observing->sets, sizeof(*set));
 	*set = (struct snapshot_set){.role = SET_CANARY,
 		.arn = json_get_text(service, "serviceArn"),
@@ -528,14 +530,14 @@ static void find_strays(struct observing *observing)
 static int read_task_sets(struct observing *observing, struct err *err)
 {
 	const struct json *sets = NULL;
-	int r = describe_sets(observing->pass, &sets, err);
+	int code = describe_sets(observing->pass, &sets, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (sets, set) {
-		r = add_set(observing, set, err);
-		if (r < 0)
-			return r;
+		code = add_set(observing, set, err);
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -545,30 +547,30 @@ int observed_read(struct deployment_pass *pass, struct observed *ret_observed, s
 	struct observed *observed = ret_observed;
 	struct observing observing = {.pass = pass, .observed = observed};
 	struct span name = pass->bundle.service.name;
-	int r;
+	int code;
 
 	*observed = (struct observed){.snapshot = {.now_ms = pass->now_ms}};
-	r = describe_service(pass, name, &observed->service, err);
-	if (r < 0 || !observed->service)
-		return r;
+	code = describe_service(pass, name, &observed->service, err);
+	if (code < 0 || !observed->service)
+		return code;
 	observed->snapshot.desired = json_get_integer(observed->service, "desiredCount", 0);
-	r = describe_names(pass, &observing.names, err);
-	if (r >= 0)
-		r = follow_operations(pass, &observing.names, err);
-	if (r >= 0)
-		r = describe_tasks(pass, name, "RUNNING", &observing.tasks, err);
-	if (r >= 0)
-		r = describe_tasks(pass, name, "STOPPED", &observing.stopped, err);
-	if (r >= 0)
-		r = pass->bundle.service.is_external ? read_task_sets(&observing, err)
-						     : read_services(&observing, err);
-	if (r >= 0)
-		r = describe_balancers(pass, observed, err);
-	if (r >= 0)
+	code = describe_names(pass, &observing.names, err);
+	if (code >= 0)
+		code = follow_operations(pass, &observing.names, err);
+	if (code >= 0)
+		code = describe_tasks(pass, name, "RUNNING", &observing.tasks, err);
+	if (code >= 0)
+		code = describe_tasks(pass, name, "STOPPED", &observing.stopped, err);
+	if (code >= 0)
+		code = pass->bundle.service.is_external ? read_task_sets(&observing, err)
+							: read_services(&observing, err);
+	if (code >= 0)
+		code = describe_balancers(pass, observed, err);
+	if (code >= 0)
 		find_strays(&observing);
 	observed->snapshot.sets = observing.sets.items;
 	observed->snapshot.set_count = observing.sets.count;
 	/* Before the calls of this pass the time has gone on. */
 	observed->snapshot.now_ms = runner_wall_ms(pass->runner);
-	return r;
+	return code;
 }

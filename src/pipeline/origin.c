@@ -76,13 +76,13 @@ static int extract(const struct store_object *object, const struct fact_row *row
 	struct err *err)
 {
 	struct json *private_;
-	int r;
+	int code;
 
 	if (!span_split(object->key, '/', ret_account, ret_name))
 		return err_set(err, -EINVAL, "'%.*s' is not the key of a %s",
 			SPAN_ARGS(object->key), object->kind->name);
-	r = json_parse(object->private_, scratch, &private_, err);
-	return r < 0 ? r : fact_table_read(rows, count, private_, facts, err);
+	code = json_parse(object->private_, scratch, &private_, err);
+	return code < 0 ? code : fact_table_read(rows, count, private_, facts, err);
 }
 
 static int extract_repository(const struct store_object *object, void *facts, struct arena *scratch,

@@ -123,7 +123,7 @@ static int collect_places(struct poll *poll, struct err *err)
 	const struct poll_request *request = poll->request;
 	const struct scan_place *found;
 	struct field_list list = {0};
-	int r = 0;
+	int code = 0;
 
 	for (size_t i = 0; i < request->place_count; i++) {
 		if (span_equal(request->places[i].seen, poll->commit))
@@ -134,10 +134,10 @@ static int collect_places(struct poll *poll, struct err *err)
 			add_unchanged(poll, &request->places[i]);
 	}
 	if (request->follows && !span_equal(request->commit, poll->commit))
-		r = scan_find(&poll->repository, poll->commit, request->path, poll->arena, &list,
+		code = scan_find(&poll->repository, poll->commit, request->path, poll->arena, &list,
 			err);
 	found = list.items;
-	for (size_t i = 0; i < list.count && r >= 0; i++) {
+	for (size_t i = 0; i < list.count && code >= 0; i++) {
 		if (!find_place(poll, found[i].folder, found[i].file))
 			add_place(poll, &(struct poll_place){.name = SPAN(""),
 						.folder = found[i].folder,
@@ -145,7 +145,7 @@ static int collect_places(struct poll *poll, struct err *err)
 						.seen = SPAN(""),
 						.is_found = true});
 	}
-	return r;
+	return code;
 }
 
 /* ---- whether a deployment starts ---- */
@@ -251,7 +251,7 @@ static int add_result(struct poll *poll, const struct poll_place *place,
 	struct span cause = span_is(json_get_text(document, "state"), "VALID")
 				    ? find_cause(poll, place, result, changes)
 				    : SPAN_NONE;
-	int r = 0;
+	int code = 0;
 
 	if (cause.data) {
 		if (poll->bytes > 0 && poll->bytes + result->bytes > POLL_BYTES_MAX) {
@@ -270,10 +270,10 @@ static int add_result(struct poll *poll, const struct poll_place *place,
 			json_set(poll->arena, document, "changed",
 				write_paths(poll->arena, &changes->paths));
 		/* Before the deployment is stored, so that no commit of one is ever missing. */
-		r = repository_keep(&poll->repository, poll->commit, poll->commit, err);
+		code = repository_keep(&poll->repository, poll->commit, poll->commit, err);
 	}
 	json_append(poll->arena, poll->applications, document);
-	return r;
+	return code;
 }
 
 static int read_places(struct poll *poll, struct err *err)
@@ -283,16 +283,16 @@ static int read_places(struct poll *poll, struct err *err)
 	struct scan_place *scanned = arena_allocate_array(poll->arena, count + 1, sizeof(*scanned));
 	struct scan_result *results =
 		arena_allocate_array(poll->arena, count + 1, sizeof(*results));
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++)
 		scanned[i] = (struct scan_place){places[i].folder, places[i].file};
-	r = count > 0 ? scan_read(&poll->repository, poll->commit, scanned, count, poll->arena,
-				results, err)
-		      : 0;
-	for (size_t i = 0; i < count && r >= 0; i++)
-		r = add_result(poll, &places[i], &results[i], err);
-	return r;
+	code = count > 0 ? scan_read(&poll->repository, poll->commit, scanned, count, poll->arena,
+				   results, err)
+			 : 0;
+	for (size_t i = 0; i < count && code >= 0; i++)
+		code = add_result(poll, &places[i], &results[i], err);
+	return code;
 }
 
 /* ---- commits of deployments that were deleted ---- */
@@ -309,17 +309,17 @@ static bool is_used(const struct poll *poll, struct span commit)
 static int release_unused(const struct poll *poll, struct err *err)
 {
 	struct field_list names = {0};
-	int r = 0;
+	int code = 0;
 
 	if (poll->request->used)
-		r = repository_list_kept(&poll->repository, poll->arena, &names, err);
-	for (size_t i = 0; i < names.count && r >= 0; i++) {
+		code = repository_list_kept(&poll->repository, poll->arena, &names, err);
+	for (size_t i = 0; i < names.count && code >= 0; i++) {
 		struct span name = ((struct span *)names.items)[i];
 
 		if (!is_used(poll, name))
-			r = repository_release(&poll->repository, name, err);
+			code = repository_release(&poll->repository, name, err);
 	}
-	return r;
+	return code;
 }
 
 /* ---- the poll ---- */
@@ -328,22 +328,23 @@ static int run(struct poll *poll, struct json *document, struct err *err)
 {
 	const struct poll_request *request = poll->request;
 	struct git_commit commit = {.message = SPAN(""), .author = SPAN("")};
-	int r = repository_poll(&poll->repository, &request->branch, 1, poll->arena, &poll->commit,
-		err);
+	int code = repository_poll(&poll->repository, &request->branch, 1, poll->arena,
+		&poll->commit, err);
 
-	if (r >= 0 && poll->commit.length == 0)
-		r = err_set(err, -ENOENT, "the repository has no branch \"%.*s\"",
+	if (code >= 0 && poll->commit.length == 0)
+		code = err_set(err, -ENOENT, "the repository has no branch \"%.*s\"",
 			SPAN_ARGS(request->branch));
-	if (r >= 0)
-		r = collect_places(poll, err);
-	if (r >= 0 && poll->places.count > 0)
-		r = repository_commit(&poll->repository, poll->commit, poll->arena, &commit, err);
-	if (r >= 0)
-		r = read_places(poll, err);
-	if (r >= 0)
-		r = release_unused(poll, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = collect_places(poll, err);
+	if (code >= 0 && poll->places.count > 0)
+		code = repository_commit(&poll->repository, poll->commit, poll->arena, &commit,
+			err);
+	if (code >= 0)
+		code = read_places(poll, err);
+	if (code >= 0)
+		code = release_unused(poll, err);
+	if (code < 0)
+		return code;
 	json_set_string(poll->arena, document, "commit", poll->commit);
 	json_set_string(poll->arena, document, "message", commit.message);
 	json_set_bool(poll->arena, document, "more", poll->has_more);
@@ -358,12 +359,12 @@ const struct json *poll_run(struct repositories *repositories, const struct poll
 		.request = request, .arena = arena, .applications = json_new_array(arena)};
 	struct json *document = json_new_object(arena);
 	struct err err = {0};
-	int r = repositories_open(repositories, request->url, cancel, arena, &poll.repository,
+	int code = repositories_open(repositories, request->url, cancel, arena, &poll.repository,
 		&err);
 
-	if (r >= 0)
-		r = run(&poll, document, &err);
-	if (r < 0) {
+	if (code >= 0)
+		code = run(&poll, document, &err);
+	if (code < 0) {
 		document = json_new_object(arena);
 		json_set_string(arena, document, "error",
 			git_clean_text(span_of(err.message), arena));

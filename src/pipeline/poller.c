@@ -173,7 +173,7 @@ static int begin_poll(const struct poller_pass *pass, struct err *err)
 	const struct repository_facts *facts = repository_facts(pass->repository);
 	struct poll_job *job = memory_allocate(sizeof(*job));
 	struct arena *arena = arena_new(0);
-	int r;
+	int code;
 
 	*job = (struct poll_job){.arena = arena,
 		.poller = pass->poller,
@@ -187,10 +187,10 @@ static int begin_poll(const struct poller_pass *pass, struct err *err)
 	if (is_first_poll(pass->poller, pass->key))
 		add_used(pass, job);
 	atomic_fetch_add(&pass->poller->running, 1);
-	r = jobs_begin(pass->poller->jobs, pass->key, &poll_kind, job, err);
-	if (r < 0)
+	code = jobs_begin(pass->poller->jobs, pass->key, &poll_kind, job, err);
+	if (code < 0)
 		atomic_fetch_sub(&pass->poller->running, 1);
-	return r;
+	return code;
 }
 
 /* ---- its result ---- */
@@ -218,12 +218,12 @@ static int put_applications(struct store_transaction *transaction, void *context
 	struct poller_pass *pass = context;
 	const struct json *list = json_get(pass->poll, "applications");
 	struct found found;
-	int r = open_found(transaction, pass, &found, err);
+	int code = open_found(transaction, pass, &found, err);
 
 	for (size_t i = pass->first;
-		r >= 0 && i < json_count(list) && i < pass->first + APPLICATIONS_WRITTEN; i++)
-		r = found_put(transaction, &found, json_item(list, i), err);
-	return r;
+		code >= 0 && i < json_count(list) && i < pass->first + APPLICATIONS_WRITTEN; i++)
+		code = found_put(transaction, &found, json_item(list, i), err);
+	return code;
 }
 
 static int put_repository(struct store_transaction *transaction, void *context, struct err *err)
@@ -233,12 +233,12 @@ static int put_repository(struct store_transaction *transaction, void *context, 
 	struct json *document, *before;
 	struct repository_facts facts;
 	struct found found;
-	int r = open_found(transaction, pass, &found, err);
+	int code = open_found(transaction, pass, &found, err);
 
-	if (r >= 0)
-		r = json_parse(found.repository->api, pass->arena, &before, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = json_parse(found.repository->api, pass->arena, &before, err);
+	if (code < 0)
+		return code;
 	facts = *repository_facts(found.repository);
 	pass->begins_to_fail = error.data && !facts.has_failed;
 	facts.has_failed = error.data != NULL;
@@ -267,22 +267,22 @@ static int take_result(struct poller_pass *pass, struct span text, struct err *e
 	struct poller *poller = pass->poller;
 	size_t count;
 	struct json *poll;
-	int r = json_parse(text, pass->arena, &poll, err);
+	int code = json_parse(text, pass->arena, &poll, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	pass->poll = poll;
 	count = json_count(json_get(poll, "applications"));
-	for (; pass->first < count && r >= 0; pass->first += APPLICATIONS_WRITTEN) {
-		r = claims_write(poller->config.claims, &pass->claim, put_applications, pass, NULL,
-			err);
+	for (; pass->first < count && code >= 0; pass->first += APPLICATIONS_WRITTEN) {
+		code = claims_write(poller->config.claims, &pass->claim, put_applications, pass,
+			NULL, err);
 		JSON_EACH_ITEM (pass->problems_now, problem)
 			json_append(pass->arena, pass->problems, problem);
 	}
-	if (r >= 0)
-		r = claims_write(poller->config.claims, &pass->claim, put_repository, pass, NULL,
+	if (code >= 0)
+		code = claims_write(poller->config.claims, &pass->claim, put_repository, pass, NULL,
 			err);
-	if (r >= 0 && pass->begins_to_fail && poller->config.report) {
+	if (code >= 0 && pass->begins_to_fail && poller->config.report) {
 		struct err failure = {0};
 
 		err_set(&failure, -EIO, "%.*s: %.*s",
@@ -291,7 +291,7 @@ static int take_result(struct poller_pass *pass, struct span text, struct err *e
 		poller->config.report(poller->config.report_context, "repositories", pass->key,
 			&failure);
 	}
-	return r;
+	return code;
 }
 
 /* ---- the controller ---- */
@@ -309,7 +309,7 @@ static int step(struct poller_pass *pass, int64_t *ret_again_ms, struct err *err
 {
 	struct poller *poller = pass->poller;
 	struct span text;
-	int r = 0;
+	int code = 0;
 
 	*ret_again_ms = 0;
 	switch (jobs_take(poller->jobs, pass->key, pass->arena, &text)) {
@@ -322,10 +322,10 @@ static int step(struct poller_pass *pass, int64_t *ret_again_ms, struct err *err
 		return 0;
 	}
 	if (atomic_load(&poller->running) < POLLS_MAX)
-		r = begin_poll(pass, err);
-	if (r == -EBUSY || atomic_load(&poller->running) >= POLLS_MAX)
+		code = begin_poll(pass, err);
+	if (code == -EBUSY || atomic_load(&poller->running) >= POLLS_MAX)
 		*ret_again_ms = pass->now_ms + AGAIN_MS;
-	return r == -EBUSY ? 0 : r;
+	return code == -EBUSY ? 0 : code;
 }
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
@@ -341,19 +341,19 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		.now_ms = runner_wall_ms(call->runner),
 		.problems = json_new_array(arena),
 		.repository = store_get(view, &repository_kind, key)};
-	int r;
+	int code;
 
 	if (!pass.repository) {
 		jobs_cancel(poller->jobs, key);
 		return 0;
 	}
-	r = claims_acquire(poller->config.claims,
+	code = claims_acquire(poller->config.claims,
 		arena_format(arena, POLLER_CLAIM_PREFIX "%.*s", SPAN_ARGS(key)), &pass.claim, err);
-	if (r == -EBUSY) {
+	if (code == -EBUSY) {
 		jobs_cancel(poller->jobs, key);
 		return 0; /* another server polls it; claim_freed() starts a pass */
 	}
-	return r < 0 ? r : step(&pass, &call->again_at_ms, err);
+	return code < 0 ? code : step(&pass, &call->again_at_ms, err);
 }
 
 static const struct controller_watch watches[] = {{.kind = &repository_kind}};
@@ -396,7 +396,7 @@ int poller_start(const struct poller_config *config, struct poller **ret_poller,
 		.context = poller,
 		.report = config->report,
 		.report_context = config->report_context};
-	int r;
+	int code;
 
 	poller->config = *config;
 	poller->runner = runner_group_new(config->runner, "repositories");
@@ -404,10 +404,10 @@ int poller_start(const struct poller_config *config, struct poller **ret_poller,
 	poller->jobs = jobs_new(poller->runner, NULL, job_ended, poller);
 	lock_init(&poller->lock);
 	controller_handle_init(&poller->handle, poller->runner, "repositories");
-	r = controller_start(&row, &controller, &poller->controller, err);
-	if (r < 0) {
+	code = controller_start(&row, &controller, &poller->controller, err);
+	if (code < 0) {
 		poller_stop(poller);
-		return r;
+		return code;
 	}
 	controller_handle_open(&poller->handle, poller->controller);
 	claims_subscribe(config->claims, SPAN(POLLER_CLAIM_PREFIX), claim_freed, poller);

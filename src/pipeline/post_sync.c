@@ -33,10 +33,10 @@ int post_sync_prepare(struct deployment_pass *pass, struct err *err)
 		.flow_files = pass->source.flow_files,
 		.now_ms = pass->now_ms};
 	void *prepared;
-	int r = post_sync->prepare(post_sync->context, &head, pass->arena, &prepared, err);
+	int code = post_sync->prepare(post_sync->context, &head, pass->arena, &prepared, err);
 
-	if (r < 0 || pass->deployment.facts.trigger == DEPLOYMENT_TRIGGER_PLAN)
-		return r;
+	if (code < 0 || pass->deployment.facts.trigger == DEPLOYMENT_TRIGGER_PLAN)
+		return code;
 	pass->post_sync = prepared;
 	pass->deployment.facts.starts_flow = true;
 	return 0;

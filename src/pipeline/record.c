@@ -62,10 +62,10 @@ int deployment_read(const struct store_object *object, struct arena *arena,
 		.facts = *deployment_facts(object)};
 	const struct json *stages;
 	struct json *document;
-	int r = json_parse(object->api, arena, &document, err);
+	int code = json_parse(object->api, arena, &document, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	record.summary = text_of(document, "summary");
 	record.reason = text_of(document, "reason");
 	record.message = text_of(document, "message");
@@ -75,11 +75,11 @@ int deployment_read(const struct store_object *object, struct arena *arena,
 	stages = json_get(document, "stages");
 	record.stage_count = json_array_count(stages);
 	record.stages = arena_allocate_array(arena, record.stage_count + 1, sizeof(*record.stages));
-	for (size_t i = 0; i < record.stage_count && r >= 0; i++)
-		r = read_stage(json_item(stages, i), &record.stages[i], err);
-	if (r >= 0)
+	for (size_t i = 0; i < record.stage_count && code >= 0; i++)
+		code = read_stage(json_item(stages, i), &record.stages[i], err);
+	if (code >= 0)
 		*ret_record = record;
-	return r;
+	return code;
 }
 
 struct stage_record *deployment_find_stage(const struct deployment_record *record, struct span id)

@@ -61,10 +61,10 @@ int repositories_check_url(const struct pipeline_settings *settings, struct span
 {
 	const char *configured = settings ? settings->repositories : NULL;
 	struct span list = span_of(configured ? configured : ""), beginning;
-	int r = repository_check_url(url, err);
+	int code = repository_check_url(url, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (list.length == 0)
 		return is_local(url) ? err_set(err, -EACCES,
 					       "repository \"%.*s\" is a local path, which "
@@ -135,18 +135,18 @@ int repositories_open(struct repositories *repositories, struct span url, int ca
 		.url = arena_copy(arena, url.data, url.length),
 		.configuration = configuration && configuration[0] ? configuration : NULL,
 		.cancel = cancel};
-	int r = repositories_check_url(settings, url, err);
+	int code = repositories_check_url(settings, url, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (must_open(repositories, span_of(repository.folder))) {
-		r = file_make_folder(repositories->config.folder, FOLDER_MODE, err);
-		if (r >= 0)
-			r = repository_open(&repository, err);
-		end_opening(repositories, span_of(repository.folder), r >= 0);
+		code = file_make_folder(repositories->config.folder, FOLDER_MODE, err);
+		if (code >= 0)
+			code = repository_open(&repository, err);
+		end_opening(repositories, span_of(repository.folder), code >= 0);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_repository = repository;
 	return 0;
 }

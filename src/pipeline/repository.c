@@ -169,17 +169,17 @@ int repository_open(const struct repository *repository, struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct span output;
-	int r;
+	int code;
 
-	r = file_make_folder(repository->folder, FOLDER_MODE, err);
-	if (r < 0)
-		return r;
+	code = file_make_folder(repository->folder, FOLDER_MODE, err);
+	if (code < 0)
+		return code;
 	remove_leftovers(AT_FDCWD, repository->folder, 0);
 	/* Does no harm to a clone that is there. */
-	r = repository_command_run(repository,
+	code = repository_command_run(repository,
 		&(struct repository_command){COMMAND("init", "--quiet", "--bare", "--template=")},
 		arena, &output, err);
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 static int fetch_references(const struct repository *repository, const char *const *references,
@@ -191,12 +191,12 @@ static int fetch_references(const struct repository *repository, const char *con
 		.network = ONLINE,
 	};
 	struct span output;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++)
 		repository_add_argument(&command, arena, "%s", references[i]);
-	r = repository_command_run(repository, &command, arena, &output, err);
-	return r < 0 ? r : 0;
+	code = repository_command_run(repository, &command, arena, &output, err);
+	return code < 0 ? code : 0;
 }
 
 #define BRANCH_REFERENCE "refs/slipway/branch/"
@@ -212,15 +212,15 @@ static int resolve(const struct repository *repository, const char *name, struct
 		.may_fail = true};
 	struct span output;
 	struct err failure = {0};
-	int r = repository_command_run(repository, &command, arena, &output, &failure);
+	int code = repository_command_run(repository, &command, arena, &output, &failure);
 
 	/* Git fails otherwise than by exit code 1 when it would have to fetch the commit. */
-	if (r == 1 || r == -EIO)
+	if (code == 1 || code == -EIO)
 		return 0;
-	if (r < 0)
-		return err_set(err, r, "%s", failure.message);
-	r = git_read_id(output, ret_commit, err);
-	return r < 0 ? r : 1;
+	if (code < 0)
+		return err_set(err, code, "%s", failure.message);
+	code = git_read_id(output, ret_commit, err);
+	return code < 0 ? code : 1;
 }
 
 /* Branches that are not at those commits. */
@@ -230,22 +230,22 @@ static int list_outdated(const struct repository *repository, const struct span 
 {
 	struct span known;
 	size_t wanted = 0;
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; r >= 0 && i < count; i++) {
+	for (size_t i = 0; code >= 0 && i < count; i++) {
 		const char *name =
 			arena_format(arena, BRANCH_REFERENCE "%.*s", SPAN_ARGS(branches[i])).data;
 
 		if (commits[i].length == 0)
 			continue;
-		r = resolve(repository, name, arena, &known, err);
-		if (r == 0 || (r > 0 && !span_equal(known, commits[i])))
+		code = resolve(repository, name, arena, &known, err);
+		if (code == 0 || (code > 0 && !span_equal(known, commits[i])))
 			references[wanted++] = arena_format(arena, "+refs/heads/%.*s:%s",
 				SPAN_ARGS(branches[i]), name)
 						       .data;
 	}
 	*ret_wanted = wanted;
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 /* Git refuses to move a reference that another fetch moves at the same time; then it may be where it should be. */
@@ -254,15 +254,15 @@ static int fetch_branches(const struct repository *repository, const struct span
 {
 	const char *references[REPOSITORY_BRANCHES_MAX];
 	size_t wanted = 0;
-	int r = -EIO;
+	int code = -EIO;
 
-	for (int i = 0; r == -EIO && i < FETCH_ATTEMPTS; i++) {
-		r = list_outdated(repository, branches, commits, count, arena, references, &wanted,
-			err);
-		if (r >= 0 && wanted > 0)
-			r = fetch_references(repository, references, wanted, arena, err);
+	for (int i = 0; code == -EIO && i < FETCH_ATTEMPTS; i++) {
+		code = list_outdated(repository, branches, commits, count, arena, references,
+			&wanted, err);
+		if (code >= 0 && wanted > 0)
+			code = fetch_references(repository, references, wanted, arena, err);
 	}
-	return r;
+	return code;
 }
 
 int repository_poll(const struct repository *repository, const struct span *branches, size_t count,
@@ -271,32 +271,32 @@ int repository_poll(const struct repository *repository, const struct span *bran
 	struct repository_command command = {
 		COMMAND("ls-remote", "--quiet", "--heads", "origin"), .network = ONLINE};
 	struct span commits[REPOSITORY_BRANCHES_MAX], output;
-	int r = 0;
+	int code = 0;
 
 	if (count > REPOSITORY_BRANCHES_MAX)
 		return err_set(err, -E2BIG, "more than %d branches of one repository",
 			REPOSITORY_BRANCHES_MAX);
 	for (size_t i = 0; i < count; i++) {
-		r = repository_check_branch(branches[i], err);
-		if (r < 0)
-			return r;
+		code = repository_check_branch(branches[i], err);
+		if (code < 0)
+			return code;
 		repository_add_argument(&command, arena, "refs/heads/%.*s", SPAN_ARGS(branches[i]));
 	}
-	r = repository_command_run(repository, &command, arena, &output, err);
-	if (r >= 0)
-		r = git_read_heads(output, branches, count, commits, err);
-	if (r >= 0)
-		r = fetch_branches(repository, branches, commits, count, arena, err);
+	code = repository_command_run(repository, &command, arena, &output, err);
+	if (code >= 0)
+		code = git_read_heads(output, branches, count, commits, err);
+	if (code >= 0)
+		code = fetch_branches(repository, branches, commits, count, arena, err);
 	/* The branch may have moved since ls-remote. */
-	for (size_t i = 0; r >= 0 && i < count; i++) {
+	for (size_t i = 0; code >= 0 && i < count; i++) {
 		if (commits[i].length > 0)
-			r = resolve(repository,
+			code = resolve(repository,
 				arena_format(arena, BRANCH_REFERENCE "%.*s", SPAN_ARGS(branches[i]))
 					.data,
 				arena, &commits[i], err);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	memcpy(ret_commits, commits, count * sizeof(*commits));
 	return 0;
 }
@@ -310,10 +310,10 @@ static int find_named(const struct repository *repository, struct span name, str
 	struct repository_command command = {
 		COMMAND("ls-remote", "--quiet", "origin", tag, head), .network = ONLINE};
 	struct span output, line, id, found = SPAN("");
-	int r = repository_command_run(repository, &command, arena, &output, err);
+	int code = repository_command_run(repository, &command, arena, &output, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	while (span_next_part(&output, '\n', &line)) {
 		if (!span_split(line, '\t', &id, &line) || !git_is_id(id))
 			continue;
@@ -341,30 +341,31 @@ int repository_fetch(const struct repository *repository, struct span name, stru
 {
 	struct span id = name;
 	const char *text;
-	int r;
+	int code;
 
 	if (!git_is_id(name)) {
-		r = repository_check_branch(name, err);
-		if (r >= 0 && is_short_id(name))
-			r = resolve(repository, arena_format(arena, "%.*s", SPAN_ARGS(name)).data,
-				arena, ret_commit, err);
-		if (r > 0)
+		code = repository_check_branch(name, err);
+		if (code >= 0 && is_short_id(name))
+			code = resolve(repository,
+				arena_format(arena, "%.*s", SPAN_ARGS(name)).data, arena,
+				ret_commit, err);
+		if (code > 0)
 			return 0;
-		if (r >= 0)
-			r = find_named(repository, name, arena, &id, err);
-		if (r < 0)
-			return r;
+		if (code >= 0)
+			code = find_named(repository, name, arena, &id, err);
+		if (code < 0)
+			return code;
 	}
 	text = arena_format(arena, "%.*s", SPAN_ARGS(id)).data;
-	r = resolve(repository, text, arena, ret_commit, err);
-	if (r != 0)
-		return r < 0 ? r : 0;
-	r = fetch_references(repository, &text, 1, arena, err);
-	if (r >= 0)
-		r = resolve(repository, text, arena, ret_commit, err);
-	if (r == 0)
+	code = resolve(repository, text, arena, ret_commit, err);
+	if (code != 0)
+		return code < 0 ? code : 0;
+	code = fetch_references(repository, &text, 1, arena, err);
+	if (code >= 0)
+		code = resolve(repository, text, arena, ret_commit, err);
+	if (code == 0)
 		return err_set(err, -ENOENT, "\"%.*s\" is not a commit", SPAN_ARGS(name));
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 int repository_is_on_branch(const struct repository *repository, struct span commit,
@@ -377,13 +378,13 @@ int repository_is_on_branch(const struct repository *repository, struct span com
 			arena_format(arena, BRANCH_REFERENCE "%.*s", SPAN_ARGS(branch)).data),
 		.may_fail = true};
 	struct span output;
-	int r = repository_check_commit(commit, err);
+	int code = repository_check_commit(commit, err);
 
-	if (r >= 0)
-		r = repository_check_branch(branch, err);
-	if (r >= 0)
-		r = repository_command_run(repository, &command, arena, &output, err);
-	return r < 0 ? r : r == 0;
+	if (code >= 0)
+		code = repository_check_branch(branch, err);
+	if (code >= 0)
+		code = repository_command_run(repository, &command, arena, &output, err);
+	return code < 0 ? code : code == 0;
 }
 
 /* ---- commits ---- */
@@ -396,30 +397,30 @@ static int read_commits(const struct repository *repository, struct git_commit *
 	struct repository_command command = {
 		COMMAND("cat-file", "--batch"), .output_max = REPOSITORY_OUTPUT_MAX};
 	struct span *contents = arena_allocate_array(arena, count + 1, sizeof(*contents)), output;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++)
 		buffer_format(&ids, "%.*s\n", SPAN_ARGS(commits[i].id));
 	command.input = buffer_span(&ids);
-	r = repository_command_run(repository, &command, arena, &output, err);
-	if (r >= 0)
-		r = git_read_contents(output, "commit", contents, count, err);
-	for (size_t i = 0; r >= 0 && i < count; i++)
-		r = git_read_commit(contents[i], arena, &commits[i], err);
-	return r < 0 ? r : 0;
+	code = repository_command_run(repository, &command, arena, &output, err);
+	if (code >= 0)
+		code = git_read_contents(output, "commit", contents, count, err);
+	for (size_t i = 0; code >= 0 && i < count; i++)
+		code = git_read_commit(contents[i], arena, &commits[i], err);
+	return code < 0 ? code : 0;
 }
 
 int repository_commit(const struct repository *repository, struct span commit, struct arena *arena,
 	struct git_commit *ret_commit, struct err *err)
 {
 	struct git_commit read = {.id = arena_copy_span(arena, commit), .parent = SPAN("")};
-	int r = repository_check_commit(commit, err);
+	int code = repository_check_commit(commit, err);
 
-	if (r >= 0)
-		r = read_commits(repository, &read, 1, arena, err);
-	if (r >= 0)
+	if (code >= 0)
+		code = read_commits(repository, &read, 1, arena, err);
+	if (code >= 0)
 		*ret_commit = read;
-	return r;
+	return code;
 }
 
 #define DIFF_OPTIONS "-r", "-z", "--no-renames", "--no-ext-diff", "--no-textconv", "--raw"
@@ -431,13 +432,13 @@ int repository_changes(const struct repository *repository, struct span from, st
 		arena_format(arena, "%.*s", SPAN_ARGS(from)).data,
 		arena_format(arena, "%.*s", SPAN_ARGS(to)).data)};
 	struct span output;
-	int r = repository_check_commit(from, err);
+	int code = repository_check_commit(from, err);
 
-	if (r >= 0)
-		r = repository_check_commit(to, err);
-	if (r >= 0)
-		r = repository_command_run(repository, &command, arena, &output, err);
-	return r < 0 ? r : git_read_changes(output, arena, ret_paths, err);
+	if (code >= 0)
+		code = repository_check_commit(to, err);
+	if (code >= 0)
+		code = repository_command_run(repository, &command, arena, &output, err);
+	return code < 0 ? code : git_read_changes(output, arena, ret_paths, err);
 }
 
 /* Against the first parent, which git would not choose for a merge. */
@@ -448,14 +449,14 @@ static int read_paths(const struct repository *repository, struct git_commit *co
 	struct repository_command command = {
 		COMMAND("diff-tree", "--stdin", "--root", DIFF_OPTIONS)};
 	struct span output;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++)
 		buffer_format(&ids, "%.*s%s%.*s\n", SPAN_ARGS(commits[i].id),
 			commits[i].parent.length > 0 ? " " : "", SPAN_ARGS(commits[i].parent));
 	command.input = buffer_span(&ids);
-	r = repository_command_run(repository, &command, arena, &output, err);
-	return r < 0 ? r : git_read_log(output, arena, commits, count, err);
+	code = repository_command_run(repository, &command, arena, &output, err);
+	return code < 0 ? code : git_read_log(output, arena, commits, count, err);
 }
 
 int repository_log(const struct repository *repository, struct span from, struct span to,
@@ -468,24 +469,24 @@ int repository_log(const struct repository *repository, struct span from, struct
 		"--end-of-options", arena_format(arena, "%.*s", SPAN_ARGS(to)).data)};
 	struct field_list list;
 	struct span output;
-	int r = repository_check_commit(to, err);
+	int code = repository_check_commit(to, err);
 
-	if (r >= 0 && from.length > 0)
-		r = repository_check_commit(from, err);
+	if (code >= 0 && from.length > 0)
+		code = repository_check_commit(from, err);
 	if (from.length > 0)
 		repository_add_argument(&command, arena, "^%.*s", SPAN_ARGS(from));
-	if (r >= 0)
-		r = repository_command_run(repository, &command, arena, &output, err);
-	if (r >= 0)
-		r = git_read_history(output, arena, &list, err);
-	if (r >= 0 && list.count > 0) {
-		r = read_commits(repository, list.items, list.count, arena, err);
-		if (r >= 0)
-			r = read_paths(repository, list.items, list.count, arena, err);
+	if (code >= 0)
+		code = repository_command_run(repository, &command, arena, &output, err);
+	if (code >= 0)
+		code = git_read_history(output, arena, &list, err);
+	if (code >= 0 && list.count > 0) {
+		code = read_commits(repository, list.items, list.count, arena, err);
+		if (code >= 0)
+			code = read_paths(repository, list.items, list.count, arena, err);
 	}
-	if (r >= 0)
+	if (code >= 0)
 		*ret_commits = list;
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 /* ---- kept commits ---- */
@@ -497,22 +498,22 @@ static int update_kept(const struct repository *repository, struct span name, st
 	const char *reference = arena_format(arena, KEPT_REFERENCE "%.*s", SPAN_ARGS(name)).data;
 	struct repository_command command = {COMMAND("update-ref")};
 	struct span output;
-	int r = repository_check_branch(name, err);
+	int code = repository_check_branch(name, err);
 
 	command.arguments[1] = commit.length > 0 ? reference : "-d";
 	command.arguments[2] =
 		commit.length > 0 ? arena_format(arena, "%.*s", SPAN_ARGS(commit)).data : reference;
-	if (r >= 0)
-		r = repository_command_run(repository, &command, arena, &output, err);
-	return r < 0 ? r : 0;
+	if (code >= 0)
+		code = repository_command_run(repository, &command, arena, &output, err);
+	return code < 0 ? code : 0;
 }
 
 int repository_keep(const struct repository *repository, struct span name, struct span commit,
 	struct err *err)
 {
-	int r = repository_check_commit(commit, err);
+	int code = repository_check_commit(commit, err);
 
-	return r < 0 ? r : update_kept(repository, name, commit, err);
+	return code < 0 ? code : update_kept(repository, name, commit, err);
 }
 
 int repository_release(const struct repository *repository, struct span name, struct err *err)
@@ -527,14 +528,14 @@ int repository_list_kept(const struct repository *repository, struct arena *aren
 		COMMAND("for-each-ref", "--format=%(refname)", KEPT_REFERENCE)};
 	struct field_list names = {0};
 	struct span output, line;
-	int r = repository_command_run(repository, &command, arena, &output, err);
+	int code = repository_command_run(repository, &command, arena, &output, err);
 
-	while (r >= 0 && span_next_part(&output, '\n', &line)) {
+	while (code >= 0 && span_next_part(&output, '\n', &line)) {
 		if (span_starts_with(line, SPAN(KEPT_REFERENCE)))
 			*(struct span *)fields_append(arena, &names, sizeof(line)) =
 				behind(line, sizeof(KEPT_REFERENCE) - 1);
 	}
-	if (r >= 0)
+	if (code >= 0)
 		*ret_names = names;
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }

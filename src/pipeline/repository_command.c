@@ -129,15 +129,15 @@ int repository_command_run(const struct repository *repository,
 	};
 	_child_result_ struct child_result result = {0};
 	size_t count = 2;
-	int r;
+	int code;
 
 	for (size_t i = 0; command->arguments[i]; i++)
 		arguments[count++] = command->arguments[i];
-	r = child_run(repository->children, &request, &result, err);
-	if (r >= 0)
-		r = check_result(command, &result, arena, err);
-	if (r < 0)
-		return r;
+	code = child_run(repository->children, &request, &result, err);
+	if (code >= 0)
+		code = check_result(command, &result, arena, err);
+	if (code < 0)
+		return code;
 	*ret_output = arena_copy_span(arena, buffer_span(&result.output));
 	return result.exit_code;
 }

@@ -8,13 +8,13 @@ int repository_list(const struct repository *repository, struct span commit, str
 	struct repository_command command = {COMMAND("ls-tree", "-r", "-z", "--full-tree",
 		"--end-of-options", arena_format(arena, "%.*s", SPAN_ARGS(commit)).data)};
 	struct span output;
-	int r = repository_check_commit(commit, err);
+	int code = repository_check_commit(commit, err);
 
 	if (folder.length > 0)
 		repository_add_argument(&command, arena, "%.*s/", SPAN_ARGS(folder));
-	if (r >= 0)
-		r = repository_command_run(repository, &command, arena, &output, err);
-	return r < 0 ? r : git_read_tree(output, arena, ret_files, err);
+	if (code >= 0)
+		code = repository_command_run(repository, &command, arena, &output, err);
+	return code < 0 ? code : git_read_tree(output, arena, ret_files, err);
 }
 
 /* IDs of the objects of those files, one a line. */
@@ -27,15 +27,15 @@ static int find_files(const struct repository *repository, struct span commit,
 	struct field_list list;
 	const struct git_file *files;
 	struct span output;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++)
 		repository_add_argument(&command, arena, "%.*s", SPAN_ARGS(paths[i]));
-	r = repository_command_run(repository, &command, arena, &output, err);
-	if (r >= 0)
-		r = git_read_tree(output, arena, &list, err);
-	if (r < 0)
-		return r;
+	code = repository_command_run(repository, &command, arena, &output, err);
+	if (code >= 0)
+		code = git_read_tree(output, arena, &list, err);
+	if (code < 0)
+		return code;
 	files = list.items;
 	for (size_t i = 0; i < count; i++) {
 		size_t k = 0;
@@ -62,12 +62,12 @@ static int check_sizes(const struct repository *repository, struct span ids,
 	const struct git_object *objects;
 	struct field_list list;
 	struct span output;
-	int r = repository_command_run(repository, &command, arena, &output, err);
+	int code = repository_command_run(repository, &command, arena, &output, err);
 
-	if (r >= 0)
-		r = git_read_objects(output, arena, &list, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = git_read_objects(output, arena, &list, err);
+	if (code < 0)
+		return code;
 	objects = list.items;
 	if (list.count != count)
 		return err_set(err, -EINVAL,
@@ -88,24 +88,24 @@ int repository_read(const struct repository *repository, struct span commit,
 	_buffer_ struct buffer ids = {0};
 	struct repository_command command = {COMMAND("cat-file", "--batch"), .network = ONLINE};
 	struct span contents[REPOSITORY_READ_MAX], output;
-	int r = repository_check_commit(commit, err);
+	int code = repository_check_commit(commit, err);
 
 	if (count > REPOSITORY_READ_MAX)
 		return err_set(err, -E2BIG, "more than %d files at once", REPOSITORY_READ_MAX);
 	if (count == 0)
 		return 0;
-	if (r >= 0)
-		r = find_files(repository, commit, paths, count, arena, &ids, err);
-	if (r >= 0)
-		r = check_sizes(repository, buffer_span(&ids), paths, count, arena, err);
+	if (code >= 0)
+		code = find_files(repository, commit, paths, count, arena, &ids, err);
+	if (code >= 0)
+		code = check_sizes(repository, buffer_span(&ids), paths, count, arena, err);
 	command.input = buffer_span(&ids);
-	if (r >= 0)
-		r = repository_command_run(repository, &command, arena, &output, err);
-	if (r >= 0)
-		r = git_read_contents(output, "blob", contents, count, err);
-	if (r >= 0)
+	if (code >= 0)
+		code = repository_command_run(repository, &command, arena, &output, err);
+	if (code >= 0)
+		code = git_read_contents(output, "blob", contents, count, err);
+	if (code >= 0)
 		memcpy(ret_contents, contents, count * sizeof(*contents));
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 /* ---- many files ---- */
@@ -164,12 +164,12 @@ static int drop_large(const struct repository *repository, const struct span *pa
 	struct field_list list;
 	struct span output;
 	size_t kept = 0;
-	int r = repository_command_run(repository, &command, arena, &output, err);
+	int code = repository_command_run(repository, &command, arena, &output, err);
 
-	if (r >= 0)
-		r = git_read_objects(output, arena, &list, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = git_read_objects(output, arena, &list, err);
+	if (code < 0)
+		return code;
 	if (list.count != *count)
 		return err_set(err, -EINVAL,
 			"git cat-file: unexpected output: %zu objects, not %zu", list.count,
@@ -202,25 +202,25 @@ static int read_chunk(const struct repository *repository, struct span commit,
 	size_t places[REPOSITORY_READ_MAX], found;
 	_buffer_ struct buffer ids = {0};
 	struct field_list list;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++)
 		repository_add_argument(&find, arena, "%.*s", SPAN_ARGS(paths[i]));
-	r = repository_command_run(repository, &find, arena, &output, err);
-	if (r >= 0)
-		r = git_read_tree(output, arena, &list, err);
-	if (r < 0)
-		return r;
+	code = repository_command_run(repository, &find, arena, &output, err);
+	if (code >= 0)
+		code = git_read_tree(output, arena, &list, err);
+	if (code < 0)
+		return code;
 	found = take_ids(&list, paths, count, arena, files, &ids, places);
 	if (found > 0)
-		r = drop_large(repository, paths, arena, files, &ids, places, &found, err);
-	if (r < 0 || found == 0)
-		return r < 0 ? r : 0;
+		code = drop_large(repository, paths, arena, files, &ids, places, &found, err);
+	if (code < 0 || found == 0)
+		return code < 0 ? code : 0;
 	read.input = buffer_span(&ids);
-	r = repository_command_run(repository, &read, arena, &output, err);
-	if (r >= 0)
-		r = git_read_contents(output, "blob", contents, found, err);
-	for (size_t i = 0; r >= 0 && i < found; i++) {
+	code = repository_command_run(repository, &read, arena, &output, err);
+	if (code >= 0)
+		code = git_read_contents(output, "blob", contents, found, err);
+	for (size_t i = 0; code >= 0 && i < found; i++) {
 		struct repository_file *file = &files[places[i]];
 
 		if (is_text(contents[i], arena))
@@ -229,21 +229,21 @@ static int read_chunk(const struct repository *repository, struct span commit,
 			file->problem = arena_format(arena, "%.*s: is not text in UTF-8",
 				SPAN_ARGS(paths[places[i]]));
 	}
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 int repository_read_each(const struct repository *repository, struct span commit,
 	const struct span *paths, size_t count, struct arena *arena,
 	struct repository_file *ret_files, struct err *err)
 {
-	int r = repository_check_commit(commit, err);
+	int code = repository_check_commit(commit, err);
 
-	for (size_t done = 0; r >= 0 && done < count; done += REPOSITORY_READ_MAX) {
+	for (size_t done = 0; code >= 0 && done < count; done += REPOSITORY_READ_MAX) {
 		size_t left = count - done;
 
-		r = read_chunk(repository, commit, paths + done,
+		code = read_chunk(repository, commit, paths + done,
 			left < REPOSITORY_READ_MAX ? left : REPOSITORY_READ_MAX, arena,
 			ret_files + done, err);
 	}
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }

@@ -594,11 +594,11 @@ static void test_paths(void **state)
 
 	(void)state;
 	for (size_t i = 0; i < LENGTH(rows); i++) {
-		int r = repository_join(span_of(rows[i][0]), span_of(rows[i][1]), arena, &path,
+		int code = repository_join(span_of(rows[i][0]), span_of(rows[i][1]), arena, &path,
 			NULL);
 
-		assert_int_equal(r, rows[i][2] ? 0 : -EINVAL);
-		if (r == 0)
+		assert_int_equal(code, rows[i][2] ? 0 : -EINVAL);
+		if (code == 0)
 			assert_text(path, rows[i][2]);
 	}
 }

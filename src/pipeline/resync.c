@@ -56,19 +56,19 @@ static int read_trigger(const struct store_view *view, const struct store_object
 	struct deployment_source source;
 	struct application *read;
 	struct span text;
-	int r = deployment_source_read(view,
+	int code = deployment_source_read(view,
 		deployment_key(arena, application->key, application_facts(application)->succeeded),
 		arena, &source, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	text = json_text(json_get_span(source.files, source.application_file));
 	if (!text.data)
 		return err_set(err, -ENOENT, "the application file is missing");
-	r = application_load(source.application_file, text, arena, &read, err);
-	if (r >= 0)
+	code = application_load(source.application_file, text, arena, &read, err);
+	if (code >= 0)
 		*ret_trigger = read->trigger;
-	return r;
+	return code;
 }
 
 /* On a view or on head. True: a deployment starts; otherwise *ret_again_ms, 0: when something changes. */
@@ -113,16 +113,16 @@ static int start_deployment(struct store_transaction *transaction, void *context
 		.now_ms = pass->now_ms,
 		.random = pass->random};
 	struct span id;
-	int r;
+	int code;
 
 	if (!must_deploy(pass, store_head(transaction), &request.token, &pass->again_ms))
 		return 0;
-	r = deployment_start(transaction, &request, &id, err);
-	return r < 0 ? r
-		     : deployment_log(transaction, deployment_key(pass->arena, pass->key, id),
-			       SPAN(""),
-			       SPAN("the service differs from the last successful deployment"),
-			       pass->now_ms, err);
+	code = deployment_start(transaction, &request, &id, err);
+	return code < 0 ? code
+			: deployment_log(transaction, deployment_key(pass->arena, pass->key, id),
+				  SPAN(""),
+				  SPAN("the service differs from the last successful deployment"),
+				  pass->now_ms, err);
 }
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)
@@ -134,12 +134,12 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		.key = key,
 		.now_ms = runner_wall_ms(call->runner)};
 	struct span token;
-	int r = 0;
+	int code = 0;
 
 	if (must_deploy(&pass, view, &token, &pass.again_ms))
-		r = control_write(call->runner, call->store, start_deployment, &pass, NULL, err);
+		code = control_write(call->runner, call->store, start_deployment, &pass, NULL, err);
 	call->again_at_ms = pass.again_ms;
-	return r;
+	return code;
 }
 
 static const struct controller_watch watches[] = {

@@ -22,10 +22,10 @@ int scan_find(const struct repository *repository, struct span commit, struct sp
 {
 	struct field_list places = {0}, list;
 	const struct git_file *files;
-	int r = repository_list(repository, commit, folder, arena, &list, err);
+	int code = repository_list(repository, commit, folder, arena, &list, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	files = list.items;
 	for (size_t i = 0; i < list.count; i++) {
 		struct scan_place place;
@@ -90,10 +90,11 @@ static int find_only_file(const struct repository *repository, struct span commi
 	struct field_list places;
 	const struct scan_place *items;
 	size_t found = 0;
-	int r = scan_find(repository, commit, reading->place->folder, reading->arena, &places, err);
+	int code =
+		scan_find(repository, commit, reading->place->folder, reading->arena, &places, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	items = places.items;
 	for (size_t i = 0; i < places.count; i++) {
 		if (!span_equal(items[i].folder, reading->place->folder))
@@ -116,7 +117,7 @@ static int read_application_file(const struct repository *repository, struct spa
 {
 	struct repository_file other;
 	struct span path;
-	int r;
+	int code;
 
 	if (read->content.data) {
 		reading->text = read->content;
@@ -126,14 +127,15 @@ static int read_application_file(const struct repository *repository, struct spa
 		set_problem(reading, ORIGIN_MISSING, "%.*s", SPAN_ARGS(read->problem));
 		return 0;
 	}
-	r = find_only_file(repository, commit, reading, err);
-	if (r <= 0)
-		return r;
-	r = find_path(reading, reading->result->file, &path, err);
-	if (r >= 0)
-		r = repository_read_each(repository, commit, &path, 1, reading->arena, &other, err);
-	if (r < 0)
-		return r;
+	code = find_only_file(repository, commit, reading, err);
+	if (code <= 0)
+		return code;
+	code = find_path(reading, reading->result->file, &path, err);
+	if (code >= 0)
+		code = repository_read_each(repository, commit, &path, 1, reading->arena, &other,
+			err);
+	if (code < 0)
+		return code;
 	reading->text = other.content;
 	if (!other.content.data)
 		set_problem(reading, ORIGIN_MISSING, "%.*s", SPAN_ARGS(other.problem));
@@ -182,13 +184,13 @@ static int add_folder(const struct repository *repository, struct span commit,
 	size_t skipped = folder.length > 0 ? folder.length + 1 : 0;
 	const struct git_file *files;
 	struct field_list list;
-	int r;
+	int code;
 
 	if (!reading->result->application || !has_commands(reading->result->application))
 		return 0;
-	r = repository_list(repository, commit, folder, reading->arena, &list, err);
-	if (r < 0)
-		return r;
+	code = repository_list(repository, commit, folder, reading->arena, &list, err);
+	if (code < 0)
+		return code;
 	files = list.items;
 	for (size_t i = 0; i < list.count; i++) {
 		struct span name = {files[i].path.data + skipped, files[i].path.length - skipped};
@@ -283,20 +285,20 @@ static int read_application_files(const struct repository *repository, struct sp
 {
 	struct repository_file *read = arena_allocate_array(arena, count + 1, sizeof(*read));
 	struct span *paths = arena_allocate_array(arena, count + 1, sizeof(*paths));
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < count && r >= 0; i++)
-		r = find_path(&readings[i], readings[i].result->file, &paths[i], err);
-	if (r >= 0)
-		r = repository_read_each(repository, commit, paths, count, arena, read, err);
-	for (size_t i = 0; i < count && r >= 0; i++) {
-		r = read_application_file(repository, commit, &readings[i], &read[i], err);
-		if (r < 0)
+	for (size_t i = 0; i < count && code >= 0; i++)
+		code = find_path(&readings[i], readings[i].result->file, &paths[i], err);
+	if (code >= 0)
+		code = repository_read_each(repository, commit, paths, count, arena, read, err);
+	for (size_t i = 0; i < count && code >= 0; i++) {
+		code = read_application_file(repository, commit, &readings[i], &read[i], err);
+		if (code < 0)
 			break;
 		load_application(&readings[i]);
-		r = add_folder(repository, commit, &readings[i], err);
+		code = add_folder(repository, commit, &readings[i], err);
 	}
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 static int read_named_files(const struct repository *repository, struct span commit,
@@ -304,7 +306,7 @@ static int read_named_files(const struct repository *repository, struct span com
 {
 	struct repository_file *read;
 	struct field_list paths = {0};
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++) {
 		const struct span *named = readings[i].named.items;
@@ -321,15 +323,15 @@ static int read_named_files(const struct repository *repository, struct span com
 		}
 	}
 	read = arena_allocate_array(arena, paths.count + 1, sizeof(*read));
-	r = repository_read_each(repository, commit, paths.items, paths.count, arena, read, err);
-	for (size_t i = 0; i < count && r >= 0; i++) {
+	code = repository_read_each(repository, commit, paths.items, paths.count, arena, read, err);
+	for (size_t i = 0; i < count && code >= 0; i++) {
 		const struct span *first =
 			paths.count > 0 ? (const struct span *)paths.items + readings[i].first
 					: NULL;
 
 		load_bundle(&readings[i], first, read + readings[i].first);
 	}
-	return r < 0 ? r : 0;
+	return code < 0 ? code : 0;
 }
 
 int scan_read(const struct repository *repository, struct span commit,
@@ -337,7 +339,7 @@ int scan_read(const struct repository *repository, struct span commit,
 	struct scan_result *ret_results, struct err *err)
 {
 	struct reading *readings = arena_allocate_array(arena, count + 1, sizeof(*readings));
-	int r;
+	int code;
 
 	for (size_t i = 0; i < count; i++) {
 		ret_results[i] = (struct scan_result){.name = SPAN(""),
@@ -347,6 +349,6 @@ int scan_read(const struct repository *repository, struct span commit,
 		readings[i] = (struct reading){
 			.arena = arena, .place = &places[i], .result = &ret_results[i]};
 	}
-	r = read_application_files(repository, commit, readings, count, arena, err);
-	return r < 0 ? r : read_named_files(repository, commit, readings, count, arena, err);
+	code = read_application_files(repository, commit, readings, count, arena, err);
+	return code < 0 ? code : read_named_files(repository, commit, readings, count, arena, err);
 }

@@ -143,17 +143,18 @@ static int write_file(int folder, struct span path, struct span text, struct err
 	struct span name = path;
 	_close_ int parent = open_parent(folder, &name, err), fd = -1;
 	_free_ char *copy = memory_copy_string_n(name.data, name.length);
-	int r = parent < 0 ? parent : 0;
+	int code = parent < 0 ? parent : 0;
 
-	if (r >= 0 && (name.length == 0 || name.length > NAME_MAX_BYTES || strcmp(copy, ".") == 0 ||
-			      strcmp(copy, "..") == 0 || memchr(path.data, '\0', path.length)))
-		r = err_set(err, -EINVAL, "bad path of a file");
-	if (r >= 0) {
+	if (code >= 0 &&
+		(name.length == 0 || name.length > NAME_MAX_BYTES || strcmp(copy, ".") == 0 ||
+			strcmp(copy, "..") == 0 || memchr(path.data, '\0', path.length)))
+		code = err_set(err, -EINVAL, "bad path of a file");
+	if (code >= 0) {
 		fd = openat(parent, copy, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
 			FILE_MODE);
-		r = fd < 0 ? err_errno(err, "create") : write_all(fd, text, err);
+		code = fd < 0 ? err_errno(err, "create") : write_all(fd, text, err);
 	}
-	return r < 0 ? err_prefix(err, r, "file \"%.*s\" of a script", SPAN_ARGS(path)) : 0;
+	return code < 0 ? err_prefix(err, code, "file \"%.*s\" of a script", SPAN_ARGS(path)) : 0;
 }
 
 int script_make_folder(const struct json *files, struct arena *arena, const char **ret_folder,
@@ -163,24 +164,25 @@ int script_make_folder(const struct json *files, struct arena *arena, const char
 	char *folder = arena_copy_string(arena,
 		arena_format(arena, "%s/slipway-script-XXXXXX", base ? base : "/tmp").data);
 	_close_ int descriptor = -1;
-	int r = 0;
+	int code = 0;
 
 	if (!mkdtemp(folder))
 		return err_errno(err, "make a folder for a script");
 	descriptor = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	if (descriptor < 0)
-		r = err_errno(err, "open %s", folder);
-	for (size_t i = 0; r >= 0 && json_is(files, JSON_OBJECT) && i < files->object.count; i++) {
+		code = err_errno(err, "open %s", folder);
+	for (size_t i = 0; code >= 0 && json_is(files, JSON_OBJECT) && i < files->object.count;
+		i++) {
 		const struct json_member *member = &files->object.members[i];
 
 		if (member->value->type == JSON_STRING)
-			r = write_file(descriptor, member->name, member->value->text, err);
+			code = write_file(descriptor, member->name, member->value->text, err);
 	}
-	if (r < 0)
+	if (code < 0)
 		script_remove_folder(folder);
 	else
 		*ret_folder = folder;
-	return r;
+	return code;
 }
 
 static void remove_entries(int parent, const char *name, int depth)
@@ -257,15 +259,15 @@ int script_run(const struct child_operations *children, const struct script *scr
 	};
 	struct script_result made = {0};
 	const char *folder;
-	int r = script_make_folder(script->files, arena, &folder, err);
+	int code = script_make_folder(script->files, arena, &folder, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	request.folder = folder;
-	r = child_run(children, &request, &result, err);
+	code = child_run(children, &request, &result, err);
 	script_remove_folder(folder);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (result.cancelled)
 		return err_set(err, -ECANCELED, "the script was cancelled");
 	made.failure = failure_of(&result, script->timeout_ms, arena);

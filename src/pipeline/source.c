@@ -6,14 +6,14 @@ int deployment_source_read(const struct store_view *view, struct span deployment
 {
 	const struct store_object *object = store_get(view, &deployment_source_kind, deployment);
 	struct json *document;
-	int r;
+	int code;
 
 	if (!object)
 		return err_set(err, -ENOENT, "the files of deployment %.*s are missing",
 			SPAN_ARGS(deployment));
-	r = json_parse(object->api, arena, &document, err);
-	if (r < 0)
-		return r;
+	code = json_parse(object->api, arena, &document, err);
+	if (code < 0)
+		return code;
 	ret_source->files = json_get(document, "files");
 	ret_source->application_file = json_get_text(document, "applicationFile");
 	ret_source->flow_files = json_get(document, "flowFiles");

@@ -167,11 +167,11 @@ static int query_one(const struct sample_job *sample, struct job *job, struct sp
 						       : "")}};
 	double *values;
 	size_t count;
-	int r = source_query_prometheus(sample->config->client, &prometheus, query, sample->at_ms,
-		sample->timeout_ms, job->http_cancel, arena, &values, &count, err);
+	int code = source_query_prometheus(sample->config->client, &prometheus, query,
+		sample->at_ms, sample->timeout_ms, job->http_cancel, arena, &values, &count, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (count > 1)
 		return err_set(err, -EINVAL, "the query gives %zu series; aggregate them to one",
 			count);
@@ -186,13 +186,13 @@ static int take_metric(const struct sample_job *sample, struct job *job, struct 
 {
 	double value = 0, primary = 0;
 	bool found = false, found_primary = true;
-	int r = query_one(sample, job, sample->query, arena, &value, &found, err);
+	int code = query_one(sample, job, sample->query, arena, &value, &found, err);
 
-	if (r >= 0 && sample->is_comparison)
-		r = query_one(sample, job, sample->primary_query, arena, &primary, &found_primary,
-			err);
-	if (r < 0)
-		return r;
+	if (code >= 0 && sample->is_comparison)
+		code = query_one(sample, job, sample->primary_query, arena, &primary,
+			&found_primary, err);
+	if (code < 0)
+		return code;
 	*made = analysis_sample_of(sample->at_ms, value);
 	made->primary = primary;
 	if (!found || !found_primary)
@@ -204,32 +204,32 @@ static int take_http(const struct sample_job *sample, struct job *job, struct ar
 	struct analysis_sample *made, struct span *ret_text, struct err *err)
 {
 	struct http_check check = sample->http;
-	int r;
+	int code;
 
 	check.cancel = job->http_cancel;
-	r = source_check_http(sample->config->client, &check, arena, ret_text, err);
+	code = source_check_http(sample->config->client, &check, arena, ret_text, err);
 	made->value = ret_text->length == 0;
-	return r;
+	return code;
 }
 
 static int take_command(const struct sample_job *sample, struct job *job, struct arena *arena,
 	struct analysis_sample *made, struct span *ret_text, struct err *err)
 {
 	struct command_check check = sample->command;
-	int r = script_make_folder(sample->files, arena, &check.folder, err);
+	int code = script_make_folder(sample->files, arena, &check.folder, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	check.cancel = job->cancel;
-	r = source_run_command(sample->config->children, &check, arena, &made->value, ret_text,
+	code = source_run_command(sample->config->children, &check, arena, &made->value, ret_text,
 		err);
 	script_remove_folder(check.folder);
 	/* A command that fails is as bad as any value outside of the range. */
-	if (r >= 0 && ret_text->length > 0) {
+	if (code >= 0 && ret_text->length > 0) {
 		made->value = 0;
 		made->kind = check.has_value ? ANALYSIS_NO_DATA : ANALYSIS_VALUE;
 	}
-	return r;
+	return code;
 }
 
 /* The result: {"sample": […], "text"} */
@@ -241,15 +241,15 @@ static void take_sample(struct job *job)
 	struct json *document = json_new_object(arena);
 	struct span text = SPAN("");
 	struct err err = {0};
-	int r;
+	int code;
 
 	if (sample->provider)
-		r = take_metric(sample, job, arena, &made, &err);
+		code = take_metric(sample, job, arena, &made, &err);
 	else if (sample->http.url)
-		r = take_http(sample, job, arena, &made, &text, &err);
+		code = take_http(sample, job, arena, &made, &text, &err);
 	else
-		r = take_command(sample, job, arena, &made, &text, &err);
-	if (r < 0) {
+		code = take_command(sample, job, arena, &made, &text, &err);
+	if (code < 0) {
 		made.kind = ANALYSIS_ERROR;
 		text = span_of(err.message);
 	}
@@ -286,14 +286,14 @@ static int set_command(const struct deployment_pass *pass, const struct analysis
 	struct sample_job *job, struct err *err)
 {
 	struct json *files;
-	int r = stage_copy_files(pass, job->arena, &files, err);
+	int code = stage_copy_files(pass, job->arena, &files, err);
 
 	job->files = files;
 	job->command = (struct command_check){.script = own_text(job->arena, check->run),
 		.environment = stage_environment(pass, false, &check->environment, job->arena),
 		.timeout_ms = check->timeout_ms,
 		.has_value = check->expected != NULL};
-	return r;
+	return code;
 }
 
 static int begin_sample(struct deployment_pass *pass, const struct stage_record *stage,
@@ -302,7 +302,7 @@ static int begin_sample(struct deployment_pass *pass, const struct stage_record 
 	struct sample_job *job = memory_allocate(sizeof(*job));
 	struct substitution canary = {pass, &check->canary_arguments, SPAN("canary")},
 			    primary = {pass, &check->primary_arguments, SPAN("primary")};
-	int r = 0;
+	int code = 0;
 
 	job->arena = arena_new(0);
 	job->config = pass->config;
@@ -323,11 +323,11 @@ static int begin_sample(struct deployment_pass *pass, const struct stage_record 
 			.timeout_ms = check->timeout_ms};
 		set_headers(job, check);
 	} else {
-		r = set_command(pass, check, job, err);
+		code = set_command(pass, check, job, err);
 	}
-	if (r < 0) {
+	if (code < 0) {
 		free_sample(job);
-		return r;
+		return code;
 	}
 	/* A job of a provider that has left the configuration, or without a client, would fail each time. */
 	if ((is_metric(check) && !job->provider) ||
@@ -414,7 +414,7 @@ static int collect_sample(struct deployment_pass *pass, struct stage_record *sta
 	struct json *document;
 	struct span result;
 	size_t count;
-	int r;
+	int code;
 
 	switch (jobs_take(pass->jobs, stage_job_key(pass, stage->id, state->number), pass->arena,
 		&result)) {
@@ -422,13 +422,13 @@ static int collect_sample(struct deployment_pass *pass, struct stage_record *sta
 	case JOB_NONE: return 0;
 	case JOB_ENDED: break;
 	}
-	r = json_parse(result, pass->arena, &document, err);
-	if (r >= 0)
-		r = analysis_read_samples(json_get(document, "samples"), pass->arena, &taken,
+	code = json_parse(result, pass->arena, &document, err);
+	if (code >= 0)
+		code = analysis_read_samples(json_get(document, "samples"), pass->arena, &taken,
 			&count, err);
-	if (r >= 0 && count == 1)
+	if (code >= 0 && count == 1)
 		add_sample(pass, stage, state, &taken[0], json_get_text(document, "text"));
-	return r;
+	return code;
 }
 
 static void decide_check(struct deployment_pass *pass, const struct stage_record *stage,
@@ -447,12 +447,12 @@ static int step_check(struct deployment_pass *pass, struct stage_record *stage,
 	struct err *err)
 {
 	bool is_running = false;
-	int r = read_state(pass, stage, state, err);
+	int code = read_state(pass, stage, state, err);
 
-	if (r >= 0)
-		r = collect_sample(pass, stage, state, &is_running, err);
-	if (r < 0)
-		return r;
+	if (code >= 0)
+		code = collect_sample(pass, stage, state, &is_running, err);
+	if (code < 0)
+		return code;
 	decide_check(pass, stage, options, state);
 	if (state->decision.verdict != ANALYSIS_RUNNING || is_running)
 		return 0;
@@ -460,9 +460,9 @@ static int step_check(struct deployment_pass *pass, struct stage_record *stage,
 		bool is_begin = !state->counters;
 		struct analysis_sample sample;
 
-		r = stage_take_own_sample(pass, state->check, &state->counters, &sample, err);
-		if (r < 0)
-			return r;
+		code = stage_take_own_sample(pass, state->check, &state->counters, &sample, err);
+		if (code < 0)
+			return code;
 		pass->must_write = true;
 		if (is_begin)
 			return 0;
@@ -515,15 +515,15 @@ int stage_run_analysis(struct deployment_pass *pass, struct stage_record *stage,
 	enum analysis_verdict verdict = ANALYSIS_SUCCESS;
 	struct json *details = json_new_object(pass->arena);
 	int64_t wake_ms = 0, held_ms;
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < list.count && r >= 0; i++) {
+	for (size_t i = 0; i < list.count && code >= 0; i++) {
 		states[i] = (struct check_state){.check = list.items[i], .number = i};
-		r = step_check(pass, stage, options, &states[i], &wake_ms, err);
+		code = step_check(pass, stage, options, &states[i], &wake_ms, err);
 		verdict = analysis_combine(verdict, states[i].decision.verdict);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (pass->must_write) {
 		json_set(pass->arena, details, "checks", write_states(pass, states, list.count));
 		stage->details = details;
@@ -532,9 +532,9 @@ int stage_run_analysis(struct deployment_pass *pass, struct stage_record *stage,
 		end_analysis(pass, options, states, list.count, verdict, ret_step);
 	if (ret_step->progress != STAGE_GOES_ON)
 		return 0;
-	r = stage_wait(pass, stage, ret_step, err);
+	code = stage_wait(pass, stage, ret_step, err);
 	held_ms = ret_step->wake_ms;
 	if (wake_ms > 0 && wake_ms < held_ms)
 		ret_step->wake_ms = wake_ms;
-	return r;
+	return code;
 }

@@ -46,7 +46,7 @@ static int carry(struct deployment_pass *pass, const struct observed *observed, 
 {
 	enum carried carried;
 	struct span reason;
-	int r;
+	int code;
 
 	switch (decision->kind) {
 	case DECISION_DONE: ret_step->progress = STAGE_DONE; return 0;
@@ -57,11 +57,11 @@ static int carry(struct deployment_pass *pass, const struct observed *observed, 
 		return 0;
 	case DECISION_CALL: break;
 	}
-	r = carry_out_calls(pass, observed, stage, decision, &carried, &reason, err);
-	if (r >= 0 && carried == CARRIED_FAILED)
+	code = carry_out_calls(pass, observed, stage, decision, &carried, &reason, err);
+	if (code >= 0 && carried == CARRIED_FAILED)
 		stage_fail(ret_step, reason);
 	ret_step->wake_ms = pass->again_ms;
-	return r;
+	return code;
 }
 
 /* The first deployment has nothing to return to: what it created goes. */
@@ -78,7 +78,7 @@ static int delete_first_service(struct deployment_pass *pass, struct span stage,
 		.done_errors = gone,
 		.attributes = SPAN("")};
 	struct outcall_result result;
-	int r;
+	int code;
 
 	if (!pass->deployment.facts.is_first || !observed->service ||
 		!calls_find_done(pass, "CreateService", SPAN("primary")) ||
@@ -87,12 +87,12 @@ static int delete_first_service(struct deployment_pass *pass, struct span stage,
 	json_set_string(pass->arena, call.request, "cluster", pass->cluster);
 	json_set_string(pass->arena, call.request, "service", call.target);
 	json_set_bool(pass->arena, call.request, "force", true);
-	r = calls_send(pass, stage, &call, &result, err);
-	if (r >= 0 && result.outcome == OUTCALL_REFUSED)
+	code = calls_send(pass, stage, &call, &result, err);
+	if (code >= 0 && result.outcome == OUTCALL_REFUSED)
 		stage_fail(ret_step, result.reason);
-	else if (r >= 0 && result.outcome == OUTCALL_UNKNOWN)
+	else if (code >= 0 && result.outcome == OUTCALL_UNKNOWN)
 		ret_step->progress = STAGE_GOES_ON;
-	return r;
+	return code;
 }
 
 /* A canary gets no traffic any more, and then it goes. */
@@ -173,10 +173,10 @@ static int run_service(struct deployment_pass *pass, struct stage_record *stage,
 	struct observed observed;
 	struct span failed;
 	bool removes;
-	int r = observed_read(pass, &observed, err);
+	int code = observed_read(pass, &observed, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (stage->kind == STAGE_ROLLBACK && waits_for_creation(pass, ret_step))
 		return 0;
 	failed = observed_failed_operation(pass, stage->id, stage->started_ms,
@@ -197,12 +197,12 @@ static int run_service(struct deployment_pass *pass, struct stage_record *stage,
 		ret_step->wake_ms = pass->now_ms;
 		return 0;
 	}
-	r = carry(pass, &observed, stage->id, &decision, ret_step, err);
+	code = carry(pass, &observed, stage->id, &decision, ret_step, err);
 	if (ret_step->progress == STAGE_FAILS)
 		log_failure(pass, stage, &observed);
-	if (r >= 0 && stage->kind == STAGE_ROLLBACK && ret_step->progress == STAGE_DONE)
-		r = delete_first_service(pass, stage->id, &observed, ret_step, err);
-	return r;
+	if (code >= 0 && stage->kind == STAGE_ROLLBACK && ret_step->progress == STAGE_DONE)
+		code = delete_first_service(pass, stage->id, &observed, ret_step, err);
+	return code;
 }
 
 int stage_run_ecs(struct deployment_pass *pass, struct stage_record *stage,
@@ -210,14 +210,14 @@ int stage_run_ecs(struct deployment_pass *pass, struct stage_record *stage,
 {
 	enum carried carried = CARRIED_DONE;
 	struct span reason;
-	int r = 0;
+	int code = 0;
 
 	if (starts_tasks(stage->kind))
-		r = carry_out_service(pass, stage->id, &carried, &reason, err);
+		code = carry_out_service(pass, stage->id, &carried, &reason, err);
 	else if (stage->kind == STAGE_ROLLBACK && pass->bundle.has_service)
-		r = carry_out_old_settings(pass, stage->id, &carried, &reason, err);
-	if (r < 0)
-		return r;
+		code = carry_out_old_settings(pass, stage->id, &carried, &reason, err);
+	if (code < 0)
+		return code;
 	if (carried == CARRIED_FAILED) {
 		stage_fail(ret_step, reason);
 		return 0;
@@ -240,13 +240,13 @@ int stage_hold_share(struct deployment_pass *pass, struct span stage, struct err
 	struct stage_step step = {0};
 	struct decision decision;
 	struct observed observed;
-	int r;
+	int code;
 
 	if (!pass->bundle.has_service || pass->deployment.facts.canary_percent == 0)
 		return 0;
-	r = observed_read(pass, &observed, err);
-	if (r < 0)
-		return r;
+	code = observed_read(pass, &observed, err);
+	if (code < 0)
+		return code;
 	delivery = make_delivery(pass, STAGE_WAIT, NULL);
 	decide_hold(&delivery, &observed.snapshot, pass->arena, &decision);
 	return decision.kind == DECISION_CALL ? carry(pass, &observed, stage, &decision, &step, err)
@@ -258,16 +258,16 @@ int stage_end_ecs(struct deployment_pass *pass, struct stage_step *ret_step, str
 	struct delivery delivery;
 	struct decision decision;
 	struct observed observed;
-	int r;
+	int code;
 
 	ret_step->progress = STAGE_DONE;
 	if (!pass->bundle.has_service ||
 		(!calls_was_sent(pass, "CreateTaskSet", SPAN("canary")) &&
 			!calls_was_sent(pass, "CreateService", SPAN("canary"))))
 		return 0;
-	r = observed_read(pass, &observed, err);
-	if (r < 0)
-		return r;
+	code = observed_read(pass, &observed, err);
+	if (code < 0)
+		return code;
 	ret_step->progress = STAGE_GOES_ON;
 	delivery = make_delivery(pass, STAGE_ECS_CANARY_CLEAN, NULL);
 	decide_removal(pass, &delivery, &observed, &decision);

@@ -141,10 +141,10 @@ static int take_of_sets(struct deployment_pass *pass, const struct metric *metri
 {
 	const struct snapshot_set *canary, *primary;
 	struct observed observed;
-	int r = observed_read(pass, &observed, err);
+	int code = observed_read(pass, &observed, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	canary = find_set(&observed.snapshot, SET_CANARY);
 	primary = find_set(&observed.snapshot, SET_NEW);
 	if (!primary)

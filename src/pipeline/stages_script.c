@@ -104,9 +104,9 @@ int stage_copy_files(const struct deployment_pass *pass, struct arena *arena,
 	struct json **ret_files, struct err *err)
 {
 	struct json *files = json_new_object(arena), *all;
-	int r = json_parse(json_to_text(pass->source.files, arena), arena, &all, err);
+	int code = json_parse(json_to_text(pass->source.files, arena), arena, &all, err);
 
-	for (size_t i = 0; r >= 0 && i < all->object.count; i++) {
+	for (size_t i = 0; code >= 0 && i < all->object.count; i++) {
 		const struct json_member *member = &all->object.members[i];
 
 		if (!span_starts_with(member->name, SPAN("../")))
@@ -115,21 +115,21 @@ int stage_copy_files(const struct deployment_pass *pass, struct arena *arena,
 				member->value);
 	}
 	*ret_files = files;
-	return r;
+	return code;
 }
 
 static int begin_job(struct deployment_pass *pass, const struct command *command, struct err *err)
 {
 	struct command_job *job = memory_allocate(sizeof(*job));
 	struct json *files;
-	int r;
+	int code;
 
 	job->arena = arena_new(0);
 	job->children = pass->config->children;
-	r = stage_copy_files(pass, job->arena, &files, err);
-	if (r < 0) {
+	code = stage_copy_files(pass, job->arena, &files, err);
+	if (code < 0) {
 		free_command(job);
-		return r;
+		return code;
 	}
 	job->script = (struct script){
 		.command = arena_copy(job->arena, command->text.data, command->text.length),
@@ -156,7 +156,7 @@ static int start_command(struct deployment_pass *pass, struct stage_record *hold
 	const struct command *command, struct err *err)
 {
 	struct json *state = json_new_object(pass->arena);
-	int r;
+	int code;
 
 	json_set_time(pass->arena, state, STARTED, pass->now_ms);
 	set_detail(pass, holder, command->member, state);
@@ -165,8 +165,8 @@ static int start_command(struct deployment_pass *pass, struct stage_record *hold
 				  ? arena_format(pass->arena, "onRollback of stage %.*s",
 					    SPAN_ARGS(command->stage))
 				  : SPAN("the script")));
-	r = pass_checkpoint(pass, err);
-	return r < 0 ? r : begin_job(pass, command, err);
+	code = pass_checkpoint(pass, err);
+	return code < 0 ? code : begin_job(pass, command, err);
 }
 
 static int end_command(struct deployment_pass *pass, struct stage_record *holder,
@@ -175,10 +175,10 @@ static int end_command(struct deployment_pass *pass, struct stage_record *holder
 {
 	struct json *document, *state;
 	struct span failure;
-	int r = json_parse(result, pass->arena, &document, err);
+	int code = json_parse(result, pass->arena, &document, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	JSON_EACH_ITEM (json_get(document, "lines"), line)
 		pass_log(pass, holder->id, "| %.*s", SPAN_ARGS(json_text(line)));
 	failure = json_get_text(document, "failure");
@@ -237,11 +237,11 @@ int stage_run_script(struct deployment_pass *pass, struct stage_record *stage,
 int stage_run_rollback_scripts(struct deployment_pass *pass, struct stage_record *rollback,
 	struct stage_step *ret_step, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
 	ret_step->progress = STAGE_DONE;
 	for (size_t i = pass->deployment.stage_count;
-		i > 0 && r >= 0 && ret_step->progress == STAGE_DONE; i--) {
+		i > 0 && code >= 0 && ret_step->progress == STAGE_DONE; i--) {
 		const struct stage_record *stage = &pass->deployment.stages[i - 1];
 		const struct stage *configured = stage_find_configured(pass, stage);
 		struct command command = {.stage = stage->id, .is_rollback = true};
@@ -257,7 +257,7 @@ int stage_run_rollback_scripts(struct deployment_pass *pass, struct stage_record
 		command.timeout_ms = configured->options.timeout_ms;
 		command.rerun = configured->options.rerun;
 		ret_step->progress = STAGE_GOES_ON;
-		r = step_command(pass, rollback, &command, ret_step, err);
+		code = step_command(pass, rollback, &command, ret_step, err);
 	}
-	return r;
+	return code;
 }

@@ -70,10 +70,10 @@ static int run(struct deployment_pass *pass, struct span stage, struct pending_c
 {
 	struct outcall_result result;
 	const struct json *failure;
-	int r = calls_send(pass, stage, call, &result, err);
+	int code = calls_send(pass, stage, call, &result, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	failure = json_item(json_get(result.answer, "failures"), 0);
 	if (result.outcome == OUTCALL_REFUSED && !result.is_unavailable)
 		stage_fail(ret_step,
@@ -176,14 +176,14 @@ static int describe_task(struct deployment_pass *pass, struct span arn,
 {
 	struct json *request = json_new_object(pass->arena), *tasks = json_new_array(pass->arena),
 		    *answer = NULL;
-	int r;
+	int code;
 
 	json_append(pass->arena, tasks, json_new_string(pass->arena, arn));
 	json_set_string(pass->arena, request, "cluster", pass->cluster);
 	json_set(pass->arena, request, "tasks", tasks);
-	r = pass_read(pass, ECS, "DescribeTasks", request, &answer, err);
+	code = pass_read(pass, ECS, "DescribeTasks", request, &answer, err);
 	*ret_task = json_item(json_get(answer, "tasks"), 0);
-	return r;
+	return code;
 }
 
 static int follow_task(struct deployment_pass *pass, const struct stage_record *stage,
@@ -192,10 +192,10 @@ static int follow_task(struct deployment_pass *pass, const struct stage_record *
 {
 	const struct json *task = NULL;
 	struct span failure;
-	int r = describe_task(pass, arn, &task, err);
+	int code = describe_task(pass, arn, &task, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (!task) {
 		stage_fail(ret_step, arena_format(pass->arena,
 					     "task %.*s is gone, and its exit code is not known",
@@ -205,9 +205,9 @@ static int follow_task(struct deployment_pass *pass, const struct stage_record *
 	if (!span_is(json_get_text(task, "lastStatus"), "STOPPED")) {
 		ret_step->reason = arena_format(pass->arena, "the task is %.*s",
 			SPAN_ARGS(json_get_text(task, "lastStatus")));
-		r = stage_wait(pass, stage, ret_step, err);
+		code = stage_wait(pass, stage, ret_step, err);
 		ret_step->wake_ms = pass->now_ms + pass->poll_ms;
-		return r;
+		return code;
 	}
 	failure = failure_of(pass, options, task);
 	if (failure.length > 0)
@@ -231,15 +231,15 @@ int stage_run_task(struct deployment_pass *pass, struct stage_record *stage,
 	struct task_file task;
 	enum carried carried;
 	struct span role, reason;
-	int r;
+	int code;
 
 	if (started)
 		return follow_task(pass, stage, options, started->record.answer, ret_step, err);
-	r = find_definition(pass, stage, options, &task, &role, err);
-	if (r >= 0)
-		r = carry_out_definition(pass, stage->id, &task, role, &carried, &reason, err);
-	if (r < 0)
-		return r;
+	code = find_definition(pass, stage, options, &task, &role, err);
+	if (code >= 0)
+		code = carry_out_definition(pass, stage->id, &task, role, &carried, &reason, err);
+	if (code < 0)
+		return code;
 	if (carried == CARRIED_FAILED) {
 		stage_fail(ret_step, reason);
 		return 0;
@@ -264,14 +264,14 @@ int stage_end_task(struct deployment_pass *pass, const struct stage_record *stag
 		.attributes = SPAN("")};
 	const struct json *task = NULL;
 	struct outcall_result result;
-	int r;
+	int code;
 
 	if (!started || calls_find_done(pass, "StopTask", stage->id))
 		return 0;
 	call.target = started->record.answer;
-	r = describe_task(pass, call.target, &task, err);
-	if (r < 0 || !task || span_is(json_get_text(task, "lastStatus"), "STOPPED"))
-		return r;
+	code = describe_task(pass, call.target, &task, err);
+	if (code < 0 || !task || span_is(json_get_text(task, "lastStatus"), "STOPPED"))
+		return code;
 	json_set_string(pass->arena, call.request, "cluster", pass->cluster);
 	json_set_string(pass->arena, call.request, "task", call.target);
 	json_set_string(pass->arena, call.request, "reason", SPAN("the stage has ended"));

@@ -92,11 +92,11 @@ int stage_run_approval(struct deployment_pass *pass, struct stage_record *stage,
 {
 	struct approval approval;
 	const struct approval_vote *last;
-	int r = approval_read(stage->details, pass->arena, &approval, err);
+	int code = approval_read(stage->details, pass->arena, &approval, err);
 
 	(void)options;
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	last = approval.vote_count > 0 ? &approval.votes[approval.vote_count - 1] : NULL;
 	switch (approval_state(&approval, pass->now_ms)) {
 	case APPROVAL_APPROVED:

@@ -219,12 +219,12 @@ static void note_application(struct deployment_pass *pass)
 static int plan_flows(struct deployment_pass *pass, struct err *err)
 {
 	struct deployment_record *record = &pass->deployment;
-	int r = post_sync_is_wanted(pass) ? post_sync_prepare(pass, err) : 0;
+	int code = post_sync_is_wanted(pass) ? post_sync_prepare(pass, err) : 0;
 
-	if (r == -EINVAL)
+	if (code == -EINVAL)
 		return steps_refuse(pass, arena_copy_span(pass->arena, span_of(err->message)), err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (record->facts.flow_choice == DEPLOYMENT_FLOW_ON && !pass->bundle.application->flow)
 		return steps_refuse(pass, SPAN("the application file has no spec.postSync.flow"),
 			err);
@@ -257,19 +257,19 @@ static int plan(struct deployment_pass *pass, struct err *err)
 		.needs_approval = record->facts.needs_approval,
 		.starts_flow = post_sync_is_wanted(pass)};
 	struct plan made;
-	int r = observed_read_before(pass, &pass->source.before, err);
+	int code = observed_read_before(pass, &pass->source.before, err);
 
-	if (r >= 0)
-		r = observed_read_ttl(pass, &record->facts.record_ttl_ms, err);
+	if (code >= 0)
+		code = observed_read_ttl(pass, &record->facts.record_ttl_ms, err);
 	/* The endpoint refuses: the same plan would fail again. */
-	if (r == -EREMOTEIO && pass->failure.status < 500 &&
+	if (code == -EREMOTEIO && pass->failure.status < 500 &&
 		!aws_call_was_throttled(&pass->failure))
 		return steps_refuse(pass,
 			arena_format(pass->arena, "planning: %s: %s", pass->failure.type,
 				pass->failure.message),
 			err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	live = live_of(pass->source.before);
 	plan_make(&input, pass->arena, &made);
 	write_stages(pass, &made);
@@ -289,9 +289,9 @@ static int plan(struct deployment_pass *pass, struct err *err)
 		note_application(pass);
 	if (made.refusal.data)
 		return steps_refuse(pass, made.refusal, err);
-	r = plan_flows(pass, err);
-	if (r < 0 || pipeline_deployment_is_terminal(record->facts.state))
-		return r;
+	code = plan_flows(pass, err);
+	if (code < 0 || pipeline_deployment_is_terminal(record->facts.state))
+		return code;
 	if (record->facts.trigger == DEPLOYMENT_TRIGGER_PLAN) {
 		deployment_set_state(record, PIPELINE_DEPLOYMENT_RUNNING, pass->now_ms);
 		end(pass, PIPELINE_DEPLOYMENT_SUCCESS, SPAN(""));
@@ -422,18 +422,18 @@ static int run_stage(struct deployment_pass *pass, struct stage_record *stage,
 {
 	const struct stage *configured = stage_find_configured(pass, stage);
 	stage_function run = stage_function_of(stage->kind);
-	int r;
+	int code;
 
 	*ret_step = (struct stage_step){.progress = STAGE_GOES_ON, .reason = SPAN("")};
-	r = run(pass, stage, configured ? &configured->options : NULL, ret_step, err);
-	if (r == -EREMOTEIO) {
+	code = run(pass, stage, configured ? &configured->options : NULL, ret_step, err);
+	if (code == -EREMOTEIO) {
 		ret_step->reason = arena_format(pass->arena, "%s: %s", pass->failure.type,
 			pass->failure.message);
 		ret_step->wake_ms = pass->now_ms + pass->poll_ms;
-		r = 0;
+		code = 0;
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (ret_step->progress == STAGE_GOES_ON) {
 		note_reason(pass, stage, ret_step->reason);
 		pass_again_at(pass,
@@ -455,22 +455,22 @@ static int retry_read(struct deployment_pass *pass, int code)
 static int step_stage(struct deployment_pass *pass, struct stage_record *stage, struct err *err)
 {
 	struct stage_step step;
-	int r;
+	int code;
 
 	if (stage->state == PIPELINE_STAGE_NOT_STARTED)
 		return begin_stage(pass, stage, err);
 	if (has_timed_out(pass, stage)) {
-		r = stage_end_task(pass, stage, err);
-		if (r < 0)
-			return retry_read(pass, r);
+		code = stage_end_task(pass, stage, err);
+		if (code < 0)
+			return retry_read(pass, code);
 		fail_stage(pass, stage,
 			arena_format(pass->arena, "Timed out while executing stage %.*s",
 				SPAN_ARGS(stage->id)));
 		return pass_write(pass, err);
 	}
-	r = run_stage(pass, stage, &step, err);
-	if (r < 0)
-		return r;
+	code = run_stage(pass, stage, &step, err);
+	if (code < 0)
+		return code;
 	switch (step.progress) {
 	case STAGE_GOES_ON:
 		return pass->must_write || pass->lines.count > 0 ? pass_write(pass, err) : 0;
@@ -499,15 +499,15 @@ static int step_rollback(struct deployment_pass *pass, struct err *err)
 		is_cancelled(pass) ? PIPELINE_DEPLOYMENT_CANCELLED : PIPELINE_DEPLOYMENT_FAILURE;
 	struct stage_step step = {.progress = STAGE_FAILS, .reason = SPAN("timed out")};
 	struct span reason = pass->deployment.reason;
-	int r = has_timed_out(pass, stage) ? 0 : run_stage(pass, stage, &step, err);
+	int code = has_timed_out(pass, stage) ? 0 : run_stage(pass, stage, &step, err);
 
-	if (r >= 0 && step.progress == STAGE_DONE) {
-		r = stage_run_rollback_scripts(pass, stage, &step, err);
+	if (code >= 0 && step.progress == STAGE_DONE) {
+		code = stage_run_rollback_scripts(pass, stage, &step, err);
 		if (step.progress == STAGE_GOES_ON)
 			pass_again_at(pass, step.wake_ms);
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (step.progress == STAGE_GOES_ON)
 		return pass->must_write || pass->lines.count > 0 ? pass_write(pass, err) : 0;
 	stage->reason = step.reason;
@@ -534,11 +534,12 @@ static int cancel(struct deployment_pass *pass, struct err *err)
 	bool roll_back = pass->deployment.facts.order == DEPLOYMENT_ORDER_CANCEL_AND_ROLL_BACK &&
 			 rolls_back(pass);
 
-	int r = stage && stage->state == PIPELINE_STAGE_RUNNING ? stage_end_task(pass, stage, err)
-								: 0;
+	int code = stage && stage->state == PIPELINE_STAGE_RUNNING
+			   ? stage_end_task(pass, stage, err)
+			   : 0;
 
-	if (r < 0)
-		return retry_read(pass, r);
+	if (code < 0)
+		return retry_read(pass, code);
 	if (stage) {
 		stage_set_state(stage, PIPELINE_STAGE_CANCELLED, pass->now_ms);
 		pass_log(pass, stage->id, "cancelled");
@@ -550,12 +551,12 @@ static int cancel(struct deployment_pass *pass, struct err *err)
 static int finish(struct deployment_pass *pass, struct err *err)
 {
 	struct stage_step step = {.reason = SPAN("")};
-	int r = stage_end_ecs(pass, &step, err);
+	int code = stage_end_ecs(pass, &step, err);
 
-	if (r < 0)
-		return r == -EREMOTEIO ? err_set(err, -EIO, "%s: %s", pass->failure.type,
-						 pass->failure.message)
-				       : r;
+	if (code < 0)
+		return code == -EREMOTEIO ? err_set(err, -EIO, "%s: %s", pass->failure.type,
+						    pass->failure.message)
+					  : code;
 	if (step.progress == STAGE_GOES_ON) {
 		pass_again_at(pass, step.wake_ms > 0 ? step.wake_ms : pass->now_ms + pass->poll_ms);
 		return 0;

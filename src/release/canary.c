@@ -70,7 +70,7 @@ static int read_service(struct arena *arena, const struct json *object,
 	struct canary_service *ret_service, struct err *err)
 {
 	const struct json *ports = json_get(object, "ports");
-	int r;
+	int code;
 
 	*ret_service = (struct canary_service){
 		.name = json_get_text(object, "service"), .port_count = json_array_count(ports)};
@@ -82,9 +82,9 @@ static int read_service(struct arena *arena, const struct json *object,
 	ret_service->ports =
 		arena_allocate_array(arena, ret_service->port_count, sizeof(*ret_service->ports));
 	for (size_t i = 0; i < ret_service->port_count; i++) {
-		r = read_port(json_item(ports, i), &ret_service->ports[i], err);
-		if (r < 0)
-			return err_prefix(err, r, "ports[%zu]", i);
+		code = read_port(json_item(ports, i), &ret_service->ports[i], err);
+		if (code < 0)
+			return err_prefix(err, code, "ports[%zu]", i);
 		for (size_t j = 0; j < i; j++)
 			if (ret_service->ports[j].port == ret_service->ports[i].port &&
 				ret_service->ports[j].protocol == ret_service->ports[i].protocol)
@@ -104,10 +104,10 @@ static int read_services(struct arena *arena, const struct json *services, struc
 	canary->services =
 		arena_allocate_array(arena, canary->service_count, sizeof(*canary->services));
 	for (size_t i = 0; i < canary->service_count; i++) {
-		int r = read_service(arena, json_item(services, i), &canary->services[i], err);
+		int code = read_service(arena, json_item(services, i), &canary->services[i], err);
 
-		if (r < 0)
-			return err_prefix(err, r, "spec.services[%zu]", i);
+		if (code < 0)
+			return err_prefix(err, code, "spec.services[%zu]", i);
 		for (size_t j = 0; j < i; j++)
 			if (span_equal(canary->services[j].name, canary->services[i].name))
 				return err_set(err, -EINVAL, "spec.services[%zu]: %.*s is repeated",
@@ -204,7 +204,7 @@ int canary_read(struct arena *arena, const struct json *object, struct canary *r
 	struct err *err)
 {
 	const struct json *metadata = json_get(object, "metadata");
-	int r;
+	int code;
 
 	*ret_canary = (struct canary){
 		.namespace = text_or_empty(metadata, "namespace"),
@@ -218,8 +218,9 @@ int canary_read(struct arena *arena, const struct json *object, struct canary *r
 	JSON_EACH_ITEM (ret_canary->finalizers, item)
 		ret_canary->has_finalizer |= span_is(json_text(item), CANARY_FINALIZER);
 	read_status(arena, json_get(object, "status"), ret_canary);
-	r = read_spec(arena, json_get(object, "spec"), ret_canary, err);
-	return r < 0 ? err_prefix(err, r, "CanaryRelease %.*s", SPAN_ARGS(ret_canary->name)) : 0;
+	code = read_spec(arena, json_get(object, "spec"), ret_canary, err);
+	return code < 0 ? err_prefix(err, code, "CanaryRelease %.*s", SPAN_ARGS(ret_canary->name))
+			: 0;
 }
 
 struct json *canary_write_proxied(struct arena *arena,

@@ -188,16 +188,16 @@ static struct canary_live find(void *context, const struct object_id *id)
 	struct pass *pass = context;
 	const struct canary_live *known = map_get(&pass->known->objects, key_of(pass->arena, id));
 	struct json *object = NULL;
-	int r;
+	int code;
 
 	if (known)
 		return *known;
-	r = object_get(&pass->calls, id, pass->known->arena, &object, &pass->err);
-	if (r < 0 && r != -ENOENT) {
-		pass->code = r;
+	code = object_get(&pass->calls, id, pass->known->arena, &object, &pass->err);
+	if (code < 0 && code != -ENOENT) {
+		pass->code = code;
 		return (struct canary_live){0};
 	}
-	return *remember(pass, id, r == 0 ? object : NULL);
+	return *remember(pass, id, code == 0 ? object : NULL);
 }
 
 static bool is_scaled(void *context, const struct object_id *id)
@@ -229,12 +229,12 @@ static int read_release(struct pass *pass)
 		.name = pass->canary.release,
 		.namespace = pass->canary.namespace};
 	struct json *object;
-	int r;
+	int code;
 
 	if (id.name.length == 0)
 		return 0;
-	r = object_get(&pass->calls, &id, pass->arena, &object, &pass->err);
-	return r == -ENOENT ? 0 : r < 0 ? r : use_release(pass, object);
+	code = object_get(&pass->calls, &id, pass->arena, &object, &pass->err);
+	return code == -ENOENT ? 0 : code < 0 ? code : use_release(pass, object);
 }
 
 static int read_canary(struct pass *pass, struct span key)
@@ -242,19 +242,19 @@ static int read_canary(struct pass *pass, struct span key)
 	struct span namespace = SPAN(""), name = key;
 	struct object_id id;
 	struct json *object;
-	int r;
+	int code;
 
 	span_split(key, '/', &namespace, &name);
 	id = (struct object_id){.api_version = SPAN(RELEASE_API_VERSION),
 		.kind = SPAN("CanaryRelease"),
 		.name = name,
 		.namespace = namespace};
-	r = object_get(&pass->calls, &id, pass->arena, &object, &pass->err);
-	if (r == 0)
-		r = use_canary(pass, object);
-	if (r == 0)
-		r = read_release(pass);
-	return r;
+	code = object_get(&pass->calls, &id, pass->arena, &object, &pass->err);
+	if (code == 0)
+		code = use_canary(pass, object);
+	if (code == 0)
+		code = read_release(pass);
+	return code;
 }
 
 /* Objects that were read are used again until something changes. */
@@ -341,36 +341,36 @@ static int act(struct pass *pass, const struct canary_decision *decision)
 		own || is_kind(&decision->id, "Release") ? pass->arena : pass->known->arena;
 	struct object_calls calls = pass->calls;
 	struct json *answer = NULL;
-	int r = -EINVAL;
+	int code = -EINVAL;
 
 	if (decision->manager)
 		calls.field_manager = decision->manager;
 	switch (decision->verb) {
 	case CANARY_APPLY:
-		r = object_apply_owned(&calls, decision->object, pass->canary.namespace,
+		code = object_apply_owned(&calls, decision->object, pass->canary.namespace,
 			pass->canary.uid, arena, &answer, &pass->err);
-		if (r == 0)
+		if (code == 0)
 			remember_apply(pass, &decision->id, decision->object, answer);
 		break;
 	case CANARY_UPDATE:
-		r = object_update(&calls, decision->object, arena, &answer, &pass->err);
+		code = object_update(&calls, decision->object, arena, &answer, &pass->err);
 		break;
 	case CANARY_MERGE:
-		r = object_merge(&calls, &decision->id, NULL, decision->object, arena, &answer,
+		code = object_merge(&calls, &decision->id, NULL, decision->object, arena, &answer,
 			&pass->err);
 		break;
 	case CANARY_MERGE_STATUS:
-		r = object_merge(&calls, &decision->id, "status", decision->object, arena, &answer,
-			&pass->err);
+		code = object_merge(&calls, &decision->id, "status", decision->object, arena,
+			&answer, &pass->err);
 		break;
 	case CANARY_DELETE:
-		r = object_delete(&calls, &decision->id, decision->uid, &pass->err);
-		pass->gone = r == 0 && own;
+		code = object_delete(&calls, &decision->id, decision->uid, &pass->err);
+		pass->gone = code == 0 && own;
 		break;
 	case CANARY_WAIT: break;
 	}
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (decision->event)
 		write_event(pass, decision->event, event_message(decision));
 	return pass->gone ? 0 : use_answer(pass, &decision->id, answer);
@@ -404,7 +404,7 @@ static int make_steps(struct pass *pass, int64_t *ret_until_ms)
 {
 	for (unsigned i = 0; i < WRITES_MAX; i++) {
 		struct canary_decision decision = {0};
-		int r;
+		int code;
 
 		decide(pass, &decision);
 		if (pass->code < 0)
@@ -413,9 +413,9 @@ static int make_steps(struct pass *pass, int64_t *ret_until_ms)
 			*ret_until_ms = decision.until_ms;
 			return 0;
 		}
-		r = act(pass, &decision);
-		if (r < 0)
-			return err_prefix(&pass->err, r, "step '%s'",
+		code = act(pass, &decision);
+		if (code < 0)
+			return err_prefix(&pass->err, code, "step '%s'",
 				canary_step_name(pass->canary.step));
 		lock_take(&pass->controller->lock);
 		pass->controller->statistics.writes++;
@@ -438,18 +438,18 @@ static int restore_orphan(struct pass *pass, struct span namespace, struct span 
 	struct release_manifest manifest;
 	struct json *service, *answer;
 	const struct json *wanted;
-	int r = object_get(&pass->calls, &id, pass->arena, &service, &pass->err);
+	int code = object_get(&pass->calls, &id, pass->arena, &service, &pass->err);
 
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
+	if (code < 0)
+		return code == -ENOENT ? 0 : code;
 	pass->canary.namespace = namespace;
 	pass->canary.release = json_get_text(json_path(service, "metadata.labels"), RELEASE_LABEL);
-	r = pass->canary.release.data ? read_release(pass) : 0;
-	if (r < 0 || !pass->has_release)
-		return r;
-	r = release_manifest_read(pass->arena, pass->release.manifest, &manifest, &pass->err);
-	if (r < 0)
-		return r;
+	code = pass->canary.release.data ? read_release(pass) : 0;
+	if (code < 0 || !pass->has_release)
+		return code;
+	code = release_manifest_read(pass->arena, pass->release.manifest, &manifest, &pass->err);
+	if (code < 0)
+		return code;
 	stable = release_manifest_find(&manifest, id.api_version, id.kind, name);
 	wanted = stable ? canary_service_like(pass->arena, &pass->canary, stable->json, service,
 				  false)
@@ -461,13 +461,13 @@ static int restore_orphans(struct pass *pass, struct span key)
 {
 	struct span namespace = SPAN(""), canary = key, *names;
 	size_t count;
-	int r = 0;
+	int code = 0;
 
 	span_split(key, '/', &namespace, &canary);
 	names = canary_watch_held(pass->controller->watch, pass->arena, namespace, canary, &count);
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = restore_orphan(pass, namespace, names[i]);
-	return r;
+	for (size_t i = 0; code == 0 && i < count; i++)
+		code = restore_orphan(pass, namespace, names[i]);
+	return code;
 }
 
 /* The version of PodDisruptionBudgets that the API server has. */
@@ -475,17 +475,17 @@ static int find_settings(struct canary_controller *controller, struct err *err)
 {
 	struct kube_resource resource;
 	bool known;
-	int r;
+	int code;
 
 	lock_take(&controller->lock);
 	known = controller->settings.budget_api.length > 0;
 	lock_release(&controller->lock);
 	if (known)
 		return 0;
-	r = kube_resource_find(controller->config.client, &kube_pod_disruption_budgets, &resource,
-		err);
-	if (r < 0)
-		return r;
+	code = kube_resource_find(controller->config.client, &kube_pod_disruption_budgets,
+		&resource, err);
+	if (code < 0)
+		return code;
 	lock_take(&controller->lock);
 	controller->settings.budget_api =
 		arena_copy_span(controller->arena, span_of(resource.api_version));
@@ -504,28 +504,28 @@ static int reconcile(struct canary_controller *controller, struct span key, int6
 			.lease = controller->config.lease,
 			.field_manager = RELEASE_CANARY_FIELD_MANAGER,
 			.cancel = &controller->cancel}};
-	int r = find_settings(controller, &pass.err);
+	int code = find_settings(controller, &pass.err);
 
-	if (r == 0)
-		r = read_canary(&pass, key);
-	if (r == -ENOENT) {
-		r = restore_orphans(&pass, key);
+	if (code == 0)
+		code = read_canary(&pass, key);
+	if (code == -ENOENT) {
+		code = restore_orphans(&pass, key);
 		*err = pass.err;
-		if (r == 0)
+		if (code == 0)
 			forget(controller, key);
-		return r;
+		return code;
 	}
-	if (r == 0) {
+	if (code == 0) {
 		begin_objects(&pass);
 		pass.pods = canary_watch_pods(controller->watch, arena, pass.canary.namespace,
 			pass.canary.name, &pass.pod_count);
-		r = make_steps(&pass, ret_until_ms);
+		code = make_steps(&pass, ret_until_ms);
 	}
 	/* Stale reads may be the reason. */
-	if (r < 0)
+	if (code < 0)
 		atomic_store(&pass.known->dirty, true);
 	*err = pass.err;
-	return r;
+	return code;
 }
 
 /* ---- workers ---- */
@@ -623,7 +623,7 @@ int canary_controller_start(const struct canary_controller_config *config,
 		.changed = canary_changed,
 		.failed = watch_failed,
 		.context = controller};
-	int r;
+	int code;
 
 	controller->config = *config;
 	controller->arena = arena_new(0);
@@ -638,15 +638,15 @@ int canary_controller_start(const struct canary_controller_config *config,
 	controller->queue = work_queue_new(controller->group, &queue);
 	watch.runner = controller->group;
 	watch.namespace = controller->config.namespace;
-	r = canary_watch_start(&watch, &controller->watch, err);
-	if (r == 0)
-		r = runner_spawn(controller->workers, "canary-lease", follow_lease, controller,
+	code = canary_watch_start(&watch, &controller->watch, err);
+	if (code == 0)
+		code = runner_spawn(controller->workers, "canary-lease", follow_lease, controller,
 			err);
-	for (unsigned i = 0; r == 0 && i < CANARY_WORKERS; i++)
-		r = runner_spawn(controller->workers, "canary", work, controller, err);
-	if (r < 0) {
+	for (unsigned i = 0; code == 0 && i < CANARY_WORKERS; i++)
+		code = runner_spawn(controller->workers, "canary", work, controller, err);
+	if (code < 0) {
 		canary_controller_stop(controller);
-		return r;
+		return code;
 	}
 	*ret_controller = controller;
 	return 0;

@@ -87,10 +87,10 @@ static int read_object(struct arena *arena, struct span text, const char *name,
 	const struct json **ret_object, struct err *err)
 {
 	struct json *object = NULL;
-	int r = span_trim(text).length > 0 ? json_parse(text, arena, &object, err) : 0;
+	int code = span_trim(text).length > 0 ? json_parse(text, arena, &object, err) : 0;
 
-	if (r < 0)
-		return err_prefix(err, r, "%s", name);
+	if (code < 0)
+		return err_prefix(err, code, "%s", name);
 	if (!json_is_absent(object) && object->type != JSON_OBJECT)
 		return err_set(err, -EINVAL, "%s is %s, not an object", name,
 			json_type_name(object->type));
@@ -103,12 +103,12 @@ int canary_config_merge(struct arena *arena, struct span release_config, struct 
 {
 	const struct json *stable, *canary;
 	struct span root, rest = SPAN("");
-	int r = read_object(arena, release_config, "spec.config of the Release", &stable, err);
+	int code = read_object(arena, release_config, "spec.config of the Release", &stable, err);
 
-	if (r == 0)
-		r = read_object(arena, canary_config, "spec.config", &canary, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = read_object(arena, canary_config, "spec.config", &canary, err);
+	if (code < 0)
+		return code;
 	span_split(path, '/', &root, &rest);
 	*ret_config = json_to_text(merge_at(arena, stable, rest, canary), arena);
 	return 0;
@@ -192,19 +192,19 @@ static int name_objects(struct planning *planning)
 		.stable_naming = planning->release->source.naming,
 		.path = planning->path};
 	struct err err;
-	int r;
+	int code;
 
 	for (size_t i = 0; i < planning->stable.count; i++)
 		stable[i] = planning->stable.objects[i].json;
 	if (naming_suffix(planning->canary->name, &canary.suffix, &err) < 0)
 		return fail(arena, planning->failure, "InvalidSpec", "%s", err.message);
-	r = naming_plan_canary(arena, &canary, &planning->naming, &err);
-	if (r == 0)
+	code = naming_plan_canary(arena, &canary, &planning->naming, &err);
+	if (code == 0)
 		return 0;
 	return fail(arena, planning->failure,
-		r == -EEXIST   ? "NameConflict"
-		: r == -ENOENT ? "InvalidPath"
-			       : "InvalidSpec",
+		code == -EEXIST   ? "NameConflict"
+		: code == -ENOENT ? "InvalidPath"
+				  : "InvalidSpec",
 		"%s", err.message);
 }
 
@@ -349,10 +349,10 @@ static int add_service(struct planning *planning, const struct canary_service *l
 	const struct json *planned = find_planned_service(planning, listed->name), *ports;
 	struct canary_proxied_service proxied = {.name = listed->name};
 	struct err err;
-	int r = check_service(planning, listed, stable ? stable->json : NULL, planned, live);
+	int code = check_service(planning, listed, stable ? stable->json : NULL, planned, live);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	ports = json_path(stable->json, "spec.ports");
 	planning->port_count += json_array_count(ports);
 	if (planning->port_count > CANARY_PROXIED_PORTS_MAX)
@@ -380,9 +380,9 @@ static int add_service(struct planning *planning, const struct canary_service *l
 		proxied.port_count++;
 		plan->proxied_count--;
 	}
-	r = check_ports(planning, listed, &proxied);
-	if (r < 0)
-		return r;
+	code = check_ports(planning, listed, &proxied);
+	if (code < 0)
+		return code;
 	if (naming_service_copy(arena, planned, NAMING_CANARY,
 		    &planning->copies[planning->copy_count], &err) < 0 ||
 		canary_plan_forked(arena, planning->canary, &planning->stable, listed->name,
@@ -401,15 +401,15 @@ int canary_plan_forked(struct arena *arena, const struct canary *canary,
 {
 	const struct release_object *found =
 		release_manifest_find(stable, SPAN("v1"), SPAN("Service"), service);
-	int r;
+	int code;
 
 	if (!found)
 		return err_set(err, -ENOENT, "Service '%.*s' not found in the Release",
 			SPAN_ARGS(service));
-	r = naming_service_copy(arena, found->json, NAMING_FORKED, ret_copy, err);
-	if (r == 0)
+	code = naming_service_copy(arena, found->json, NAMING_FORKED, ret_copy, err);
+	if (code == 0)
 		*ret_copy = copy_label(arena, *ret_copy, canary);
-	return r;
+	return code;
 }
 
 int canary_plan_make(struct arena *arena, const struct canary_plan_input *input,
@@ -423,15 +423,16 @@ int canary_plan_make(struct arena *arena, const struct canary_plan_input *input,
 		.failure = ret_failure};
 	struct canary_plan plan = {
 		.proxied = arena_allocate_array(arena, room, sizeof(*plan.proxied))};
-	int r = render(&planning, &plan);
+	int code = render(&planning, &plan);
 
-	if (r == 0)
-		r = name_objects(&planning);
-	for (size_t i = 0; r == 0 && i < input->canary->service_count; i++)
-		r = add_service(&planning, &input->canary->services[i], input->services[i], &plan);
-	if (r == 0)
-		r = make_manifest(&planning, &plan);
-	if (r == 0)
+	if (code == 0)
+		code = name_objects(&planning);
+	for (size_t i = 0; code == 0 && i < input->canary->service_count; i++)
+		code = add_service(&planning, &input->canary->services[i], input->services[i],
+			&plan);
+	if (code == 0)
+		code = make_manifest(&planning, &plan);
+	if (code == 0)
 		*ret_plan = plan;
-	return r;
+	return code;
 }

@@ -263,7 +263,7 @@ int canary_plane_update(struct canary_plane *plane, const struct canary_plane_in
 	const struct canary *canary = input->canary;
 	struct canary_plane_state state = {0};
 	size_t count = 0;
-	int r = 0;
+	int code = 0;
 
 	for (size_t i = 0; i < canary->proxied_count; i++)
 		count += canary->proxied[i].port_count;
@@ -271,14 +271,14 @@ int canary_plane_update(struct canary_plane *plane, const struct canary_plane_in
 	state.state.listeners = arena_allocate_array(arena, count, sizeof(struct proxy_listener));
 	state.state.groups =
 		arena_allocate_array(arena, count * CANARY_SIDE_COUNT, sizeof(struct proxy_group));
-	for (size_t i = 0; r == 0 && i < canary->proxied_count; i++)
-		for (size_t j = 0; r == 0 && j < canary->proxied[i].port_count; j++)
-			r = add_port(plane, input, arena, canary->proxied[i].name,
+	for (size_t i = 0; code == 0 && i < canary->proxied_count; i++)
+		for (size_t j = 0; code == 0 && j < canary->proxied[i].port_count; j++)
+			code = add_port(plane, input, arena, canary->proxied[i].name,
 				&canary->proxied[i].ports[j], &state, err);
 	forget_unused(plane);
-	if (r == 0)
+	if (code == 0)
 		*ret_state = state;
-	return r;
+	return code;
 }
 
 /* ---- reports ---- */

@@ -130,10 +130,10 @@ static int start_informers(struct canary_proxy *proxy, struct err *err)
 		.failed = informer_failed,
 		.context = proxy,
 	};
-	int r = kube_informer_start(&config, &proxy->canaries, err);
+	int code = kube_informer_start(&config, &proxy->canaries, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	config.kind = &kube_endpoint_slices;
 	config.selection = (struct kube_selection){0};
 	config.reduce = canary_slice_reduce;
@@ -168,15 +168,15 @@ static bool is_frozen(const struct canary *canary)
 
 static int apply(struct canary_proxy *proxy, const struct proxy_state *state, struct err *err)
 {
-	int result = 0;
+	int code = 0;
 
 	/* A failure of one driver leaves the other's listeners working. */
 	for (size_t i = 0; i < proxy_driver_count(proxy->proxy); i++) {
-		int r = proxy_apply_driver(proxy->proxy, i, state, err);
+		int applied = proxy_apply_driver(proxy->proxy, i, state, err);
 
-		result = r < 0 ? r : result;
+		code = applied < 0 ? applied : code;
 	}
-	return result;
+	return code;
 }
 
 static int compute(struct canary_proxy *proxy, struct arena *arena, struct canary *canary,
@@ -328,12 +328,12 @@ static int connect_client(struct canary_proxy *proxy, struct err *err)
 		.field_manager =
 			arena_format(proxy->arena, "slipway-canary-proxy-%s", proxy->config.replica)
 				.data};
-	int r = kubeconfig_find(proxy->config.kubeconfig, SPAN_NONE, proxy->arena, &access, err);
+	int code = kubeconfig_find(proxy->config.kubeconfig, SPAN_NONE, proxy->arena, &access, err);
 
-	if (r == 0)
-		r = http_client_new(&proxy->http, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = http_client_new(&proxy->http, err);
+	if (code < 0)
+		return code;
 	config.http = proxy->http;
 	config.access = access;
 	return kube_client_new(&config, &proxy->client, err);
@@ -345,15 +345,15 @@ static int open_plane(struct canary_proxy *proxy, struct err *err)
 	const struct haproxy_options haproxy = {.folder = proxy->config.haproxy_folder};
 	struct proxy_driver *drivers[2];
 	size_t count = 0;
-	int r = l4_new(proxy->runner, &l4, &proxy->l4, err);
+	int code = l4_new(proxy->runner, &l4, &proxy->l4, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	drivers[count++] = proxy->l4;
 	if (proxy->config.haproxy_folder) {
-		r = haproxy_new(proxy->runner, &haproxy, &proxy->haproxy, err);
-		if (r < 0)
-			return r;
+		code = haproxy_new(proxy->runner, &haproxy, &proxy->haproxy, err);
+		if (code < 0)
+			return code;
 		drivers[count++] = proxy->haproxy;
 	}
 	return proxy_new(drivers, count, &proxy->proxy, err);
@@ -376,7 +376,7 @@ int canary_proxy_start(const struct canary_proxy_config *config, struct canary_p
 	struct err *err)
 {
 	struct canary_proxy *proxy = memory_allocate(sizeof(*proxy));
-	int r;
+	int code;
 
 	proxy->arena = arena_new(0);
 	proxy->config = *config;
@@ -384,18 +384,18 @@ int canary_proxy_start(const struct canary_proxy_config *config, struct canary_p
 	proxy->group = runner_group_new(proxy->runner, "follow");
 	proxy->changed = runner_event_new(proxy->group, "canary");
 	proxy->plane = canary_plane_new();
-	r = open_plane(proxy, err);
-	if (r == 0)
-		r = connect_client(proxy, err);
-	if (r == 0)
-		r = open_health(proxy, err);
-	if (r == 0)
-		r = start_informers(proxy, err);
-	if (r == 0)
-		r = runner_spawn(proxy->group, "canary-proxy", run, proxy, err);
-	if (r < 0) {
+	code = open_plane(proxy, err);
+	if (code == 0)
+		code = connect_client(proxy, err);
+	if (code == 0)
+		code = open_health(proxy, err);
+	if (code == 0)
+		code = start_informers(proxy, err);
+	if (code == 0)
+		code = runner_spawn(proxy->group, "canary-proxy", run, proxy, err);
+	if (code < 0) {
 		canary_proxy_stop(proxy);
-		return r;
+		return code;
 	}
 	*ret_proxy = proxy;
 	return 0;

@@ -85,11 +85,12 @@ static int reduce_service(void *context, const struct json *object, struct kube_
 	const void **ret_data, struct err *err)
 {
 	const struct kept *kept;
-	int r = reduce(context, object, keep, ret_data, err);
+	int code = reduce(context, object, keep, ret_data, err);
 
 	kept = *ret_data;
-	return r == 0 && kept->creator.length == 0 && kept->holder.length == 0 ? KUBE_REDUCE_IGNORE
-									       : r;
+	return code == 0 && kept->creator.length == 0 && kept->holder.length == 0
+		       ? KUBE_REDUCE_IGNORE
+		       : code;
 }
 
 static void keys_release(const struct kube_object *object, struct kube_index_keys *keys)
@@ -216,12 +217,12 @@ static int start(struct canary_watch *watch, const struct kube_kind *kind, const
 		.context = watched,
 		.resync_ms = kind == &release_canary_kind ? watch->config.resync_ms : 0,
 	};
-	int r;
+	int code;
 
 	*watched = (struct watched){watch, kind, NULL};
-	r = kube_informer_start(&config, &watched->informer, err);
-	if (r < 0)
-		return r;
+	code = kube_informer_start(&config, &watched->informer, err);
+	if (code < 0)
+		return code;
 	watch->count++;
 	if (ret_informer)
 		*ret_informer = watched->informer;
@@ -236,23 +237,24 @@ int canary_watch_start(const struct canary_watch_config *config, struct canary_w
 	static const struct kube_index by_target = {BY_TARGET, keys_target};
 	static const struct kube_index by_holder = {BY_HOLDER, keys_holder};
 	struct canary_watch *watch = memory_allocate(sizeof(*watch));
-	int r;
+	int code;
 
 	watch->config = *config;
-	r = start(watch, &release_canary_kind, NULL, &by_release, &watch->canaries, err);
-	if (r == 0)
-		r = start(watch, &kube_pods, CANARY_PROXY_SELECTOR, &by_creator, &watch->pods, err);
-	if (r == 0)
-		r = start(watch, &autoscaler_kind, NULL, &by_target, &watch->autoscalers, err);
-	if (r == 0)
-		r = start(watch, &release_kind, NULL, NULL, NULL, err);
-	if (r == 0)
-		r = start(watch, &kube_services, NULL, &by_holder, &watch->services, err);
-	if (r == 0)
-		r = start(watch, &kube_deployments, RELEASE_CREATED_BY_LABEL, NULL, NULL, err);
-	if (r < 0) {
+	code = start(watch, &release_canary_kind, NULL, &by_release, &watch->canaries, err);
+	if (code == 0)
+		code = start(watch, &kube_pods, CANARY_PROXY_SELECTOR, &by_creator, &watch->pods,
+			err);
+	if (code == 0)
+		code = start(watch, &autoscaler_kind, NULL, &by_target, &watch->autoscalers, err);
+	if (code == 0)
+		code = start(watch, &release_kind, NULL, NULL, NULL, err);
+	if (code == 0)
+		code = start(watch, &kube_services, NULL, &by_holder, &watch->services, err);
+	if (code == 0)
+		code = start(watch, &kube_deployments, RELEASE_CREATED_BY_LABEL, NULL, NULL, err);
+	if (code < 0) {
 		canary_watch_stop(watch);
-		return r;
+		return code;
 	}
 	*ret_watch = watch;
 	return 0;

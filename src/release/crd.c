@@ -18,16 +18,16 @@ int crd_check(struct kube_client *client, struct err *err)
 
 	for (size_t i = 0; i < LENGTH(kinds); i++) {
 		const struct kube_kind *found;
-		int r = kube_kind_find(client, SPAN(RELEASE_API_VERSION), span_of(kinds[i]->kind),
-			&found, err);
+		int code = kube_kind_find(client, SPAN(RELEASE_API_VERSION),
+			span_of(kinds[i]->kind), &found, err);
 
-		if (r == -ENOENT)
-			return err_set(err, r,
+		if (code == -ENOENT)
+			return err_set(err, code,
 				"the API server has no %s of group " RELEASE_GROUP
 				"; run: slipway canary install",
 				kinds[i]->kind);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 	}
 	return 0;
 }
@@ -36,10 +36,10 @@ static int wait_until_served(struct kube_client *client, struct runner *runner, 
 	struct err *err)
 {
 	for (;;) {
-		int r = crd_check(client, err);
+		int code = crd_check(client, err);
 
-		if (r != -ENOENT || runner_now_us(runner) >= deadline_us)
-			return r;
+		if (code != -ENOENT || runner_now_us(runner) >= deadline_us)
+			return code;
 		if (runner_sleep_until(runner, runner_deadline_us(runner, ASK_AGAIN_US)) < 0)
 			return err_set(err, -ECANCELED, "canceled");
 	}
@@ -57,23 +57,23 @@ static int apply_documents(const struct installation *installation, struct span 
 	_arena_ struct arena *arena = arena_new(0);
 	struct yaml_document *documents;
 	size_t count;
-	int r = yaml_parse_documents(text, arena, &documents, &count, err);
+	int code = yaml_parse_documents(text, arena, &documents, &count, err);
 
-	for (size_t i = 0; r == 0 && i < count; i++) {
+	for (size_t i = 0; code == 0 && i < count; i++) {
 		const struct json *object = documents[i].value;
 		struct json *answer;
 
 		if (!json_is(object, JSON_OBJECT))
 			continue;
-		r = object_apply(installation->calls, object, SPAN_NONE, arena, &answer, err);
-		if (r < 0)
-			return err_prefix(err, r, "install %.*s '%.*s'",
+		code = object_apply(installation->calls, object, SPAN_NONE, arena, &answer, err);
+		if (code < 0)
+			return err_prefix(err, code, "install %.*s '%.*s'",
 				SPAN_ARGS(json_get_text(object, "kind")),
 				SPAN_ARGS(json_get_text(json_get(object, "metadata"), "name")));
 		if (installation->installed)
 			installation->installed(installation->context, answer);
 	}
-	return r;
+	return code;
 }
 
 int crd_install(struct kube_client *client, struct runner *runner, int64_t timeout_ms,
@@ -82,9 +82,9 @@ int crd_install(struct kube_client *client, struct runner *runner, int64_t timeo
 	int64_t deadline_us = runner_deadline_us(runner, timeout_ms * 1000);
 	struct object_calls calls = {.client = client, .field_manager = "slipway-install"};
 	struct installation installation = {&calls, installed, context};
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; r == 0 && i < CRD_TEXTS; i++)
-		r = apply_documents(&installation, *crd_texts[i], err);
-	return r == 0 ? wait_until_served(client, runner, deadline_us, err) : r;
+	for (size_t i = 0; code == 0 && i < CRD_TEXTS; i++)
+		code = apply_documents(&installation, *crd_texts[i], err);
+	return code == 0 ? wait_until_served(client, runner, deadline_us, err) : code;
 }

@@ -23,10 +23,10 @@ int object_target(const struct object_calls *calls, const struct object_id *id,
 	struct kube_target *ret_target, struct err *err)
 {
 	const struct kube_kind *kind = NULL;
-	int r = kube_kind_find(calls->client, id->api_version, id->kind, &kind, err);
+	int code = kube_kind_find(calls->client, id->api_version, id->kind, &kind, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	*ret_target = (struct kube_target){
 		.kind = kind,
 		.namespace = kind->namespaced ? id->namespace : SPAN_NONE,
@@ -62,9 +62,9 @@ int object_get(const struct object_calls *calls, const struct object_id *id, str
 {
 	struct kube_options options = make_options(calls);
 	struct kube_target target;
-	int r = object_target(calls, id, &target, err);
+	int code = object_target(calls, id, &target, err);
 
-	return r < 0 ? r : kube_get(calls->client, &target, &options, arena, ret_object, err);
+	return code < 0 ? code : kube_get(calls->client, &target, &options, arena, ret_object, err);
 }
 
 static const struct json *add_protocol(struct arena *arena, const struct json *port, void *context)
@@ -142,13 +142,13 @@ int object_apply(const struct object_calls *calls, const struct json *object, st
 	struct object_id id = object_id_of(object, namespace);
 	struct kube_options options;
 	struct kube_target target;
-	int r = object_target(calls, &id, &target, err);
+	int code = object_target(calls, &id, &target, err);
 
-	if (r == 0)
-		r = begin_write(calls, &options, err);
-	return r < 0 ? r
-		     : kube_apply(calls->client, &target, complete(arena, object), true, &options,
-			       arena, ret_object, err);
+	if (code == 0)
+		code = begin_write(calls, &options, err);
+	return code < 0 ? code
+			: kube_apply(calls->client, &target, complete(arena, object), true,
+				  &options, arena, ret_object, err);
 }
 
 int object_update(const struct object_calls *calls, const struct json *object, struct arena *arena,
@@ -157,18 +157,18 @@ int object_update(const struct object_calls *calls, const struct json *object, s
 	struct object_id id = object_id_of(object, SPAN_NONE);
 	struct kube_options options;
 	struct kube_target target;
-	int r;
+	int code;
 
 	if (json_get_text(json_get(object, "metadata"), "resourceVersion").length == 0)
 		return err_set(err, -EINVAL, "%.*s '%.*s': an update needs a resourceVersion",
 			(int)id.kind.length, id.kind.data ? id.kind.data : "", (int)id.name.length,
 			id.name.data ? id.name.data : "");
-	r = object_target(calls, &id, &target, err);
-	if (r == 0)
-		r = begin_write(calls, &options, err);
-	return r < 0 ? r
-		     : kube_update(calls->client, &target, object, &options, arena, ret_object,
-			       err);
+	code = object_target(calls, &id, &target, err);
+	if (code == 0)
+		code = begin_write(calls, &options, err);
+	return code < 0 ? code
+			: kube_update(calls->client, &target, object, &options, arena, ret_object,
+				  err);
 }
 
 int object_merge(const struct object_calls *calls, const struct object_id *id,
@@ -177,12 +177,12 @@ int object_merge(const struct object_calls *calls, const struct object_id *id,
 {
 	struct kube_options options;
 	struct kube_target target;
-	int r = object_target(calls, id, &target, err);
+	int code = object_target(calls, id, &target, err);
 
-	if (r == 0)
-		r = begin_write(calls, &options, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = begin_write(calls, &options, err);
+	if (code < 0)
+		return code;
 	target.subresource = subresource;
 	return kube_patch(calls->client, &target, KUBE_PATCH_MERGE, patch, &options, arena,
 		ret_object, err);
@@ -194,13 +194,13 @@ int object_create(const struct object_calls *calls, const struct json *object,
 	struct object_id id = object_id_of(object, namespace);
 	struct kube_options options;
 	struct kube_target target;
-	int r = object_target(calls, &id, &target, err);
+	int code = object_target(calls, &id, &target, err);
 
-	if (r == 0)
-		r = begin_write(calls, &options, err);
-	return r < 0 ? r
-		     : kube_create(calls->client, &target, object, &options, arena, ret_object,
-			       err);
+	if (code == 0)
+		code = begin_write(calls, &options, err);
+	return code < 0 ? code
+			: kube_create(calls->client, &target, object, &options, arena, ret_object,
+				  err);
 }
 
 int object_delete(const struct object_calls *calls, const struct object_id *id, struct span uid,
@@ -209,13 +209,13 @@ int object_delete(const struct object_calls *calls, const struct object_id *id, 
 	struct kube_deletion deletion = {.propagation = KUBE_PROPAGATION_BACKGROUND, .uid = uid};
 	struct kube_options options;
 	struct kube_target target;
-	int r = object_target(calls, id, &target, err);
+	int code = object_target(calls, id, &target, err);
 
-	if (r == 0)
-		r = begin_write(calls, &options, err);
-	if (r == 0)
-		r = kube_delete(calls->client, &target, &deletion, &options, err);
-	return r == -ENOENT ? 0 : r;
+	if (code == 0)
+		code = begin_write(calls, &options, err);
+	if (code == 0)
+		code = kube_delete(calls->client, &target, &deletion, &options, err);
+	return code == -ENOENT ? 0 : code;
 }
 
 /* ---- ownership ---- */
@@ -271,14 +271,14 @@ int object_apply_owned(const struct object_calls *calls, const struct json *obje
 {
 	struct object_id id = object_id_of(object, namespace);
 	struct json *found;
-	int r = object_get(calls, &id, arena, &found, err);
+	int code = object_get(calls, &id, arena, &found, err);
 
-	if (r < 0 && r != -ENOENT)
-		return r;
-	if (r == 0 && !object_is_owned(found, owner_uid))
+	if (code < 0 && code != -ENOENT)
+		return code;
+	if (code == 0 && !object_is_owned(found, owner_uid))
 		return err_set(err, -EPERM, "%.*s '%.*s' exists and belongs to others",
 			SPAN_ARGS(id.kind), SPAN_ARGS(id.name));
-	if (r == 0)
+	if (code == 0)
 		object = with_uid(arena, object, json_get_text(json_get(found, "metadata"), "uid"));
 	return object_apply(calls, object, namespace, arena, ret_object, err);
 }

@@ -236,10 +236,11 @@ static int write_object(struct application *application, struct arena *arena,
 	const struct object_calls *calls = &application->applier->calls;
 	const struct json *adjusted =
 		live ? adjust(application, arena, object, desired, live) : desired;
-	int r = object_apply(calls, adjusted, application->release->namespace, arena, ret_answer,
+	int code = object_apply(calls, adjusted, application->release->namespace, arena, ret_answer,
 		err);
 
-	return r < 0 ? r : correct_service(application, arena, object, desired, ret_answer, err);
+	return code < 0 ? code
+			: correct_service(application, arena, object, desired, ret_answer, err);
 }
 
 /* One try; -EAGAIN: the object has changed meanwhile. */
@@ -253,16 +254,16 @@ static int apply_once(struct application *application, struct arena *arena,
 	struct object_id id = id_of(release, object);
 	struct json *live = NULL, *answer = NULL;
 	struct kube_target target;
-	int r = object_target(calls, &id, &target, err);
+	int code = object_target(calls, &id, &target, err);
 
-	if (r == 0)
-		r = object_get(calls, &id, arena, &live, err);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	if (r == -ENOENT) {
+	if (code == 0)
+		code = object_get(calls, &id, arena, &live, err);
+	if (code < 0 && code != -ENOENT)
+		return code;
+	if (code == -ENOENT) {
 		live = NULL;
 		if (object_target(calls, &id, &target, err) < 0)
-			return r;
+			return code;
 		if (is_kind(object, "batch", "Job") && !application->first)
 			return 0;
 	}
@@ -275,14 +276,14 @@ static int apply_once(struct application *application, struct arena *arena,
 	if (live && remembered && remembered->desired == hash &&
 		remembered->content == release_content_hash(live))
 		return 0;
-	r = write_object(application, arena, object,
+	code = write_object(application, arena, object,
 		add_owner(arena, release, target.kind, desired), live, &answer, err);
-	if (r == -EINVAL && live && is_kind(object, "batch", "Job"))
+	if (code == -EINVAL && live && is_kind(object, "batch", "Job"))
 		return replace_job(application, object, live, err);
-	if (r == 0)
+	if (code == 0)
 		remember(application->memory, object, hash, answer,
 			live && release_content_hash(live) != release_content_hash(answer));
-	return r;
+	return code;
 }
 
 /* Another client and this controller must not overwrite each other in a loop. */
@@ -315,16 +316,16 @@ static int apply_object(struct application *application, const struct release_ob
 					     : object->json;
 	/* Without its autoscaler an object is applied again, with the manifest's replicas. */
 	uint64_t hash = hash_of(desired) + is_scaled(application, object);
-	int r = -EAGAIN;
+	int code = -EAGAIN;
 
 	if (is_unchanged(application, object, hash) || !may_repair(application, object, hash))
 		return 0;
-	for (unsigned i = 0; i < TRIES && r == -EAGAIN; i++)
-		r = apply_once(application, arena, object, desired, hash, err);
-	if (r < 0 && r != -EPERM && r != -ECANCELED)
-		return err_prefix(err, r, "%.*s '%.*s'", SPAN_ARGS(object->kind),
+	for (unsigned i = 0; i < TRIES && code == -EAGAIN; i++)
+		code = apply_once(application, arena, object, desired, hash, err);
+	if (code < 0 && code != -EPERM && code != -ECANCELED)
+		return err_prefix(err, code, "%.*s '%.*s'", SPAN_ARGS(object->kind),
 			SPAN_ARGS(object->name));
-	return r;
+	return code;
 }
 
 /* Nothing of a version is applied if an object of it belongs to others. */
@@ -339,16 +340,16 @@ static int check_owners(struct application *application, const struct release_ma
 		struct object_id id = id_of(application->release, object);
 		struct kube_target target;
 		struct json *live;
-		int r = object_target(calls, &id, &target, err);
+		int code = object_target(calls, &id, &target, err);
 
-		if (r == 0)
-			r = object_get(calls, &id, arena, &live, err);
-		if (r == 0)
-			r = check_owner(arena, application->release, object, target.kind, live,
+		if (code == 0)
+			code = object_get(calls, &id, arena, &live, err);
+		if (code == 0)
+			code = check_owner(arena, application->release, object, target.kind, live,
 				err);
 		/* Also a kind that an object before it in the manifest defines. */
-		if (r < 0 && r != -ENOENT)
-			return r;
+		if (code < 0 && code != -ENOENT)
+			return code;
 	}
 	return 0;
 }
@@ -374,12 +375,12 @@ int release_apply(const struct release_applier *applier, const struct release_sn
 		.release = release,
 		.memory = memory,
 		.first = release->version != release->applied_version};
-	int r = application.first ? check_owners(&application, manifest, err) : 0;
+	int code = application.first ? check_owners(&application, manifest, err) : 0;
 
-	for (size_t i = 0; i < manifest->count && r == 0; i++)
-		r = apply_object(&application, &manifest->objects[i], err);
-	if (r < 0)
-		return r;
+	for (size_t i = 0; i < manifest->count && code == 0; i++)
+		code = apply_object(&application, &manifest->objects[i], err);
+	if (code < 0)
+		return code;
 	forget_others(memory, manifest);
 	*ret_applied = application.result;
 	return 0;
@@ -425,10 +426,10 @@ int release_observe(const struct release_applier *applier, const struct release_
 
 	for (size_t i = 0; i < manifest->count; i++) {
 		struct release_type type = type_of(&manifest->objects[i]);
-		int r = release_watch_type(applier->watch, &type, deadline_us, err);
+		int code = release_watch_type(applier->watch, &type, deadline_us, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		observe(applier, release, &manifest->objects[i], memory, arena, &observations[i]);
 	}
 	*ret_observations = observations;
@@ -466,14 +467,14 @@ static int delete_object(const struct release_applier *applier, const struct rel
 		.kind = type->kind,
 		.name = object->name,
 		.namespace = object->namespace};
-	int r = object_delete(&applier->calls, &id, object->uid, err);
+	int code = object_delete(&applier->calls, &id, object->uid, err);
 
 	/* Another object has the name by now: that one's watch will report it. */
-	if (r == -EAGAIN)
+	if (code == -EAGAIN)
 		return 0;
-	return r < 0 ? err_prefix(err, r, "delete %.*s '%.*s'", SPAN_ARGS(type->kind),
-			       SPAN_ARGS(object->name))
-		     : 0;
+	return code < 0 ? err_prefix(err, code, "delete %.*s '%.*s'", SPAN_ARGS(type->kind),
+				  SPAN_ARGS(object->name))
+			: 0;
 }
 
 static bool is_garbage(const struct release_snapshot *release,
@@ -496,19 +497,19 @@ static int collect_type(const struct release_applier *applier,
 {
 	_arena_ struct arena *arena = arena_new(0);
 	_kube_object_list_ struct kube_object_list list = {0};
-	int r = 0;
+	int code = 0;
 
 	release_watch_objects(applier->watch, type, release->namespace, release->name, arena,
 		&list);
-	for (size_t i = 0; i < list.count && r == 0; i++) {
+	for (size_t i = 0; i < list.count && code == 0; i++) {
 		const struct release_live *live = list.objects[i]->data;
 
 		if (live->drain_until_ms > *drain_until_ms)
 			*drain_until_ms = live->drain_until_ms;
 		if (deletes && is_garbage(release, manifest, memory, type, list.objects[i]))
-			r = delete_object(applier, type, list.objects[i], err);
+			code = delete_object(applier, type, list.objects[i], err);
 	}
-	return r;
+	return code;
 }
 
 int release_collect(const struct release_applier *applier, const struct release_snapshot *release,
@@ -516,26 +517,26 @@ int release_collect(const struct release_applier *applier, const struct release_
 	const struct release_type *types, size_t type_count, int64_t *ret_again_ms, struct err *err)
 {
 	int64_t deadline_us = runner_deadline_us(applier->runner, SYNC_US), drain_until_ms = 0;
-	int r = 0;
+	int code = 0;
 
-	for (size_t i = 0; i < type_count && r == 0; i++) {
-		r = release_watch_type(applier->watch, &types[i], deadline_us, err);
+	for (size_t i = 0; i < type_count && code == 0; i++) {
+		code = release_watch_type(applier->watch, &types[i], deadline_us, err);
 		/* A kind that the server no longer has, has no objects. */
-		if (r == -ENOENT)
-			r = 0;
-		if (r == 0)
-			r = collect_type(applier, release, manifest, memory, &types[i], false,
+		if (code == -ENOENT)
+			code = 0;
+		if (code == 0)
+			code = collect_type(applier, release, manifest, memory, &types[i], false,
 				&drain_until_ms, err);
 	}
 	*ret_again_ms = 0;
-	if (r == 0 && drain_until_ms > runner_wall_ms(applier->runner)) {
+	if (code == 0 && drain_until_ms > runner_wall_ms(applier->runner)) {
 		*ret_again_ms = drain_until_ms;
 		return 0;
 	}
-	for (size_t i = 0; i < type_count && r == 0; i++)
-		r = collect_type(applier, release, manifest, memory, &types[i], true,
+	for (size_t i = 0; i < type_count && code == 0; i++)
+		code = collect_type(applier, release, manifest, memory, &types[i], true,
 			&drain_until_ms, err);
-	return r;
+	return code;
 }
 
 /* ---- objects without a namespace ---- */
@@ -547,12 +548,12 @@ int release_has_cluster_objects(const struct release_applier *applier,
 
 	for (size_t i = 0; i < manifest->count && !has; i++) {
 		const struct kube_kind *kind = NULL;
-		int r = kube_kind_find(applier->calls.client, manifest->objects[i].api_version,
+		int code = kube_kind_find(applier->calls.client, manifest->objects[i].api_version,
 			manifest->objects[i].kind, &kind, err);
 
-		if (r < 0 && r != -ENOENT)
-			return r;
-		has = r == 0 && !kind->namespaced;
+		if (code < 0 && code != -ENOENT)
+			return code;
+		has = code == 0 && !kind->namespaced;
 	}
 	*ret_has = has;
 	return 0;
@@ -568,12 +569,12 @@ int release_delete_cluster_objects(const struct release_applier *applier,
 	for (size_t i = 0; i < type_count; i++) {
 		_arena_ struct arena *arena = arena_new(0);
 		_kube_object_list_ struct kube_object_list list = {0};
-		int r = release_watch_type(applier->watch, &types[i], deadline_us, err);
+		int code = release_watch_type(applier->watch, &types[i], deadline_us, err);
 
-		if (r == -ENOENT)
+		if (code == -ENOENT)
 			continue;
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (release_watch_is_namespaced(applier->watch, &types[i]))
 			continue;
 		release_watch_objects(applier->watch, &types[i], release->namespace, release->name,
@@ -583,9 +584,9 @@ int release_delete_cluster_objects(const struct release_applier *applier,
 
 			*ret_left = true;
 			if (!live->deleting)
-				r = delete_object(applier, &types[i], list.objects[j], err);
-			if (r < 0)
-				return r;
+				code = delete_object(applier, &types[i], list.objects[j], err);
+			if (code < 0)
+				return code;
 		}
 	}
 	return 0;

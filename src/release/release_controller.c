@@ -106,11 +106,11 @@ static void finish(struct release_controller *controller, struct span key, int c
 static int reconcile(struct release_controller *controller, struct span key, int64_t *ret_again_ms,
 	struct err *err)
 {
-	int r = release_pass_run(&controller->passes, know(controller, key), key, ret_again_ms,
+	int code = release_pass_run(&controller->passes, know(controller, key), key, ret_again_ms,
 		err);
 
-	if (r != RELEASE_PASS_GONE)
-		return r;
+	if (code != RELEASE_PASS_GONE)
+		return code;
 	forget(controller, key);
 	return 0;
 }
@@ -179,7 +179,7 @@ int release_controller_start(const struct release_controller_config *config,
 		.changed = release_changed,
 		.failed = watch_failed,
 		.context = controller};
-	int r;
+	int code;
 
 	controller->config = *config;
 	controller->arena = arena_new(0);
@@ -193,21 +193,21 @@ int release_controller_start(const struct release_controller_config *config,
 	controller->queue = work_queue_new(controller->group, &queue);
 	watch.runner = controller->group;
 	watch.namespace = controller->config.namespace;
-	r = release_watch_start(&watch, &controller->watch, err);
+	code = release_watch_start(&watch, &controller->watch, err);
 	controller->passes.applier =
 		(struct release_applier){.calls = {.client = config->client,
 						 .lease = config->lease,
 						 .field_manager = RELEASE_FIELD_MANAGER},
 			.watch = controller->watch,
 			.runner = controller->group};
-	if (r == 0)
-		r = runner_spawn(controller->workers, "release-lease", follow_lease, controller,
+	if (code == 0)
+		code = runner_spawn(controller->workers, "release-lease", follow_lease, controller,
 			err);
-	for (unsigned i = 0; r == 0 && i < RELEASE_WORKERS; i++)
-		r = runner_spawn(controller->workers, "release", work, controller, err);
-	if (r < 0) {
+	for (unsigned i = 0; code == 0 && i < RELEASE_WORKERS; i++)
+		code = runner_spawn(controller->workers, "release", work, controller, err);
+	if (code < 0) {
 		release_controller_stop(controller);
-		return r;
+		return code;
 	}
 	*ret_controller = controller;
 	return 0;

@@ -37,10 +37,10 @@ int release_manifest_read(struct arena *arena, struct span text,
 	struct yaml_document *documents = NULL;
 	struct release_object *objects;
 	size_t count = 0, used = 0;
-	int r = text.length > 0 ? yaml_parse_documents(text, arena, &documents, &count, err) : 0;
+	int code = text.length > 0 ? yaml_parse_documents(text, arena, &documents, &count, err) : 0;
 
-	if (r < 0)
-		return err_prefix(err, r, "the stored manifest");
+	if (code < 0)
+		return err_prefix(err, code, "the stored manifest");
 	objects = arena_allocate_array(arena, count + 1, sizeof(*objects));
 	for (size_t i = 0; i < count; i++) {
 		const struct json *object = documents[i].value;
@@ -69,13 +69,13 @@ int release_manifest_write(struct arena *arena, const struct release_manifest *m
 
 	for (size_t i = 0; i < manifest->count; i++) {
 		const struct release_object *object = &manifest->objects[i];
-		int r;
+		int code;
 
 		if (i > 0)
 			buffer_add_string(&out, "---\n");
-		r = yaml_write(object->json, YAML_STYLE_KUBERNETES, &out, err);
-		if (r < 0)
-			return err_prefix(err, r, "%.*s '%.*s'", SPAN_ARGS(object->kind),
+		code = yaml_write(object->json, YAML_STYLE_KUBERNETES, &out, err);
+		if (code < 0)
+			return err_prefix(err, code, "%.*s '%.*s'", SPAN_ARGS(object->kind),
 				SPAN_ARGS(object->name));
 	}
 	*ret_text = arena_copy_span(arena, buffer_span(&out));
@@ -164,10 +164,10 @@ int release_manifest_make(struct arena *arena, const struct release_part *parts,
 	for (size_t i = 0; i < count; i++) {
 		struct release_object *object = &objects[i];
 		struct span key;
-		int r = check_part(parts[i].object, namespace, err);
+		int code = check_part(parts[i].object, namespace, err);
 
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		*object = make_object(arena, &parts[i], release);
 		key = arena_format(arena, "%.*s/%.*s/%.*s",
 			SPAN_ARGS(release_api_group(object->api_version)), SPAN_ARGS(object->kind),

@@ -38,16 +38,16 @@ static int read_release(struct pass *pass, struct span key, struct err *err)
 	struct span namespace = SPAN(""), name = key;
 	struct object_id id;
 	struct json *object;
-	int r;
+	int code;
 
 	span_split(key, '/', &namespace, &name);
 	id = (struct object_id){.api_version = SPAN(RELEASE_API_VERSION),
 		.kind = SPAN("Release"),
 		.name = name,
 		.namespace = namespace};
-	r = object_get(&pass->passes->applier.calls, &id, pass->arena, &object, err);
-	if (r < 0)
-		return r;
+	code = object_get(&pass->passes->applier.calls, &id, pass->arena, &object, err);
+	if (code < 0)
+		return code;
 	pass->object = object;
 	return release_snapshot_read(pass->arena, object, &pass->release, err);
 }
@@ -92,11 +92,11 @@ static int64_t newest_version(struct pass *pass)
 static int add_history(struct pass *pass, struct release_history *histories, size_t *count,
 	int64_t version, struct err *err)
 {
-	int r = release_read_history(&pass->passes->applier.calls, &pass->release, version,
+	int code = release_read_history(&pass->passes->applier.calls, &pass->release, version,
 		pass->arena, &histories[*count], err);
 
-	*count += r == 0;
-	return r == -ENOENT ? 0 : r;
+	*count += code == 0;
+	return code == -ENOENT ? 0 : code;
 }
 
 static int compare_versions(const void *a, const void *b)
@@ -116,7 +116,7 @@ static int read_histories(struct pass *pass, struct err *err)
 	int64_t newest = release->version, before = 0;
 	size_t count = 0;
 	bool current = false, rollback = false;
-	int r = 0;
+	int code = 0;
 
 	kube_object_list_release(&pass->list);
 	release_watch_histories(pass->passes->applier.watch, release->namespace, release->name,
@@ -134,13 +134,13 @@ static int read_histories(struct pass *pass, struct err *err)
 		current = current || known->version == release->version;
 		rollback = rollback || known->version == release->roll_back_to;
 	}
-	for (size_t i = 0; i < pass->list.count && r == 0; i++) {
+	for (size_t i = 0; i < pass->list.count && code == 0; i++) {
 		const struct release_known_history *known = pass->list.objects[i]->data;
 
 		if (!owns(release, known))
 			continue;
 		if (is_needed(release, known->version, newest, before))
-			r = add_history(pass, histories, &count, known->version, err);
+			code = add_history(pass, histories, &count, known->version, err);
 		else
 			histories[count++] =
 				(struct release_history){.name = pass->list.objects[i]->name,
@@ -151,15 +151,15 @@ static int read_histories(struct pass *pass, struct err *err)
 					.manifest = SPAN(""),
 					.owned = true};
 	}
-	if (r == 0 && release->version > 0 && !current)
-		r = add_history(pass, histories, &count, release->version, err);
-	if (r == 0 && release->rolls_back && release->roll_back_to > 0 && !rollback &&
+	if (code == 0 && release->version > 0 && !current)
+		code = add_history(pass, histories, &count, release->version, err);
+	if (code == 0 && release->rolls_back && release->roll_back_to > 0 && !rollback &&
 		release->roll_back_to != release->version)
-		r = add_history(pass, histories, &count, release->roll_back_to, err);
-	if (r == 0)
-		r = add_history(pass, histories, &count, newest + 1, err);
-	if (r < 0)
-		return r;
+		code = add_history(pass, histories, &count, release->roll_back_to, err);
+	if (code == 0)
+		code = add_history(pass, histories, &count, newest + 1, err);
+	if (code < 0)
+		return code;
 	qsort(histories, count, sizeof(*histories), compare_versions);
 	pass->histories = (struct release_histories){histories, count};
 	return 0;
@@ -173,7 +173,7 @@ static int read_kube_version(struct release_passes *passes, struct arena *arena,
 {
 	struct kube_version version;
 	struct span known;
-	int r;
+	int code;
 
 	lock_take(&passes->lock);
 	known = arena_copy_span(arena, span_of(passes->kube_version));
@@ -182,9 +182,9 @@ static int read_kube_version(struct release_passes *passes, struct arena *arena,
 		*ret_version = known.data;
 		return 0;
 	}
-	r = kube_server_version(passes->applier.calls.client, arena, &version, err);
-	if (r < 0)
-		return r;
+	code = kube_server_version(passes->applier.calls.client, arena, &version, err);
+	if (code < 0)
+		return code;
 	lock_take(&passes->lock);
 	snprintf(passes->kube_version, sizeof(passes->kube_version), "%.*s",
 		SPAN_ARGS(version.git));
@@ -224,22 +224,22 @@ static int take_step(struct pass *pass, const struct release_decision *decision,
 	struct release_passes *passes = pass->passes;
 	struct release_steps steps = {
 		.calls = &passes->applier.calls, .now_ms = runner_wall_ms(passes->applier.runner)};
-	int r;
+	int code;
 
 	*ret_again = true;
 	switch (decision->step) {
 	case RELEASE_RENDER:
-		r = read_kube_version(passes, pass->arena, &steps.kube_version, err);
-		if (r == 0)
-			r = release_write_version(&steps, &pass->release, decision->version,
+		code = read_kube_version(passes, pass->arena, &steps.kube_version, err);
+		if (code == 0)
+			code = release_write_version(&steps, &pass->release, decision->version,
 				pass->arena, &pass->failure, err);
-		if (r < 0 && !is_transient(r)) {
-			note_failure(pass, r, err);
-			pass->rejected = r;
-			r = 0;
+		if (code < 0 && !is_transient(code)) {
+			note_failure(pass, code, err);
+			pass->rejected = code;
+			code = 0;
 		}
 		*ret_again = !pass->failure.reason;
-		return r;
+		return code;
 	case RELEASE_RECORD:
 		return release_record_version(&steps, &pass->release, decision->history,
 			newest_version(pass), err);
@@ -291,24 +291,24 @@ static int take_steps(struct pass *pass, struct span key, struct err *err)
 	for (unsigned i = 0; i < STEPS_MAX; i++) {
 		struct release_decision decision;
 		bool again = false;
-		int r = 0;
+		int code = 0;
 
 		if (is_settled(pass))
 			return 0;
-		r = read_histories(pass, err);
-		if (r < 0)
-			return r;
+		code = read_histories(pass, err);
+		if (code < 0)
+			return code;
 		release_decide(pass->arena, &pass->release, &pass->histories, &decision);
-		r = take_step(pass, &decision, &again, err);
-		if (r < 0)
-			return r;
+		code = take_step(pass, &decision, &again, err);
+		if (code < 0)
+			return code;
 		if (!again) {
 			settle(pass, &decision);
 			return 0;
 		}
-		r = read_release(pass, key, err);
-		if (r < 0)
-			return r;
+		code = read_release(pass, key, err);
+		if (code < 0)
+			return code;
 	}
 	return err_set(err, -EAGAIN, "the Release changes all the time");
 }
@@ -347,10 +347,10 @@ static int delete_excess(struct pass *pass, struct err *err)
 {
 	size_t count;
 	const struct release_history **excess;
-	int r = pass->histories.items ? 0 : read_histories(pass, err);
+	int code = pass->histories.items ? 0 : read_histories(pass, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	excess = release_excess_histories(pass->arena, &pass->release, &pass->histories, &count);
 	for (size_t i = 0; i < count; i++) {
 		struct object_id id = {.api_version = SPAN(RELEASE_API_VERSION),
@@ -358,9 +358,9 @@ static int delete_excess(struct pass *pass, struct err *err)
 			.name = excess[i]->name,
 			.namespace = pass->release.namespace};
 
-		r = object_delete(&pass->passes->applier.calls, &id, excess[i]->uid, err);
-		if (r < 0 && r != -EAGAIN)
-			return r;
+		code = object_delete(&pass->passes->applier.calls, &id, excess[i]->uid, err);
+		if (code < 0 && code != -EAGAIN)
+			return code;
 	}
 	return 0;
 }
@@ -370,14 +370,15 @@ static int clean_up(struct pass *pass, const struct release_manifest *manifest, 
 {
 	struct release_type *types;
 	size_t count;
-	int r;
+	int code;
 
 	list_types(pass, &types, &count);
-	r = release_collect(&pass->passes->applier, &pass->release, manifest, &pass->known->memory,
-		types, count, &pass->again_ms, err);
-	if (r == 0 && pass->again_ms == 0 && pass->list.count > (size_t)pass->release.history_limit)
-		r = delete_excess(pass, err);
-	return r;
+	code = release_collect(&pass->passes->applier, &pass->release, manifest,
+		&pass->known->memory, types, count, &pass->again_ms, err);
+	if (code == 0 && pass->again_ms == 0 &&
+		pass->list.count > (size_t)pass->release.history_limit)
+		code = delete_excess(pass, err);
+	return code;
 }
 
 static int write_report(struct pass *pass, const struct release_manifest *manifest,
@@ -411,13 +412,14 @@ static int apply(struct pass *pass, const struct release_manifest *manifest,
 {
 	const struct release_applier *applier = &pass->passes->applier;
 	bool cluster = false;
-	int r = release_has_cluster_objects(applier, manifest, &cluster, err);
+	int code = release_has_cluster_objects(applier, manifest, &cluster, err);
 
-	if (r == 0 && cluster)
-		r = release_set_finalizer(&applier->calls, &pass->release, pass->object, true, err);
-	return r < 0 ? r
-		     : release_apply(applier, &pass->release, manifest, &pass->known->memory,
-			       ret_applied, err);
+	if (code == 0 && cluster)
+		code = release_set_finalizer(&applier->calls, &pass->release, pass->object, true,
+			err);
+	return code < 0 ? code
+			: release_apply(applier, &pass->release, manifest, &pass->known->memory,
+				  ret_applied, err);
 }
 
 /* Applies, reports, and then deletes what is not needed any more. */
@@ -427,30 +429,30 @@ static int converge(struct pass *pass, struct err *err)
 	struct release_manifest manifest;
 	struct err failure = {0};
 	struct release_applied applied = {0};
-	int r, reported;
+	int code, reported;
 
-	r = release_manifest_read(pass->arena, pass->release.manifest, &manifest, err);
-	if (r < 0)
-		return r;
+	code = release_manifest_read(pass->arena, pass->release.manifest, &manifest, err);
+	if (code < 0)
+		return code;
 	observations = observe_nothing(pass->arena, manifest.count);
-	r = apply(pass, &manifest, &applied, &failure);
-	if (r == 0)
-		r = release_observe(&pass->passes->applier, &pass->release, &manifest,
+	code = apply(pass, &manifest, &applied, &failure);
+	if (code == 0)
+		code = release_observe(&pass->passes->applier, &pass->release, &manifest,
 			&pass->known->memory, pass->arena, &observations, &failure);
-	if (r < 0 && err)
+	if (code < 0 && err)
 		*err = failure;
-	if (r < 0 && is_transient(r))
-		return r;
-	if (r < 0)
-		note_failure(pass, r, &failure);
-	reported = write_report(pass, &manifest, observations, r == 0 && !applied.pending, err);
+	if (code < 0 && is_transient(code))
+		return code;
+	if (code < 0)
+		note_failure(pass, code, &failure);
+	reported = write_report(pass, &manifest, observations, code == 0 && !applied.pending, err);
 	if (reported < 0)
 		return reported;
-	if (r == 0 && !applied.pending && pass->release.version > 0)
-		r = clean_up(pass, &manifest, err);
+	if (code == 0 && !applied.pending && pass->release.version > 0)
+		code = clean_up(pass, &manifest, err);
 	if (applied.again_ms > 0 && (pass->again_ms == 0 || applied.again_ms < pass->again_ms))
 		pass->again_ms = applied.again_ms;
-	return r;
+	return code;
 }
 
 /* Kubernetes deletes what has the Release as its owner. */
@@ -460,14 +462,14 @@ static int finalize(struct pass *pass, struct err *err)
 	struct release_type *types;
 	size_t count;
 	bool left = false;
-	int r;
+	int code;
 
 	release_watch_histories(pass->passes->applier.watch, pass->release.namespace,
 		pass->release.name, pass->arena, &pass->list);
 	list_types(pass, &types, &count);
-	r = release_delete_cluster_objects(applier, &pass->release, types, count, &left, err);
-	if (r < 0 || left)
-		return r;
+	code = release_delete_cluster_objects(applier, &pass->release, types, count, &left, err);
+	if (code < 0 || left)
+		return code;
 	return release_set_finalizer(&applier->calls, &pass->release, pass->object, false, err);
 }
 
@@ -476,20 +478,20 @@ int release_pass_run(struct release_passes *passes, struct release_known *known,
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct pass pass = {.passes = passes, .arena = arena, .known = known};
-	int r = read_release(&pass, key, err);
+	int code = read_release(&pass, key, err);
 
-	if (r == -ENOENT)
+	if (code == -ENOENT)
 		return RELEASE_PASS_GONE;
-	if (r == 0 && pass.release.deleting) {
-		r = finalize(&pass, err);
-	} else if (r == 0) {
-		r = take_steps(&pass, key, err);
-		if (r == 0)
-			r = converge(&pass, err);
-		if (r == 0 && pass.rejected)
-			r = err_set(err, pass.rejected, "%.*s", SPAN_ARGS(pass.failure.message));
+	if (code == 0 && pass.release.deleting) {
+		code = finalize(&pass, err);
+	} else if (code == 0) {
+		code = take_steps(&pass, key, err);
+		if (code == 0)
+			code = converge(&pass, err);
+		if (code == 0 && pass.rejected)
+			code = err_set(err, pass.rejected, "%.*s", SPAN_ARGS(pass.failure.message));
 	}
 	kube_object_list_release(&pass.list);
 	*ret_again_ms = pass.again_ms;
-	return r;
+	return code;
 }

@@ -79,15 +79,15 @@ static int render_version(const struct release_steps *steps, const struct releas
 		.kube_version = steps->kube_version};
 	struct release_manifest manifest;
 	struct span text = SPAN("");
-	int r = release_render_manifest(arena, &render, &manifest, err);
+	int code = release_render_manifest(arena, &render, &manifest, err);
 
-	if (r == 0)
-		r = release_manifest_write(arena, &manifest, &text, err);
-	if (r == 0)
-		r = release_check_size(&release->source, text, err);
-	if (r == 0)
+	if (code == 0)
+		code = release_manifest_write(arena, &manifest, &text, err);
+	if (code == 0)
+		code = release_check_size(&release->source, text, err);
+	if (code == 0)
 		*ret_text = text;
-	return r;
+	return code;
 }
 
 int release_write_version(const struct release_steps *steps, const struct release_snapshot *release,
@@ -96,24 +96,24 @@ int release_write_version(const struct release_steps *steps, const struct releas
 	struct err failure = {0};
 	struct span text = SPAN("");
 	struct json *answer;
-	int r = release->name.length > NAME_MAX_LENGTH
-			? err_set(&failure, -ENAMETOOLONG, "the name is longer than %d characters",
-				  NAME_MAX_LENGTH)
-			: render_version(steps, release, version, arena, &text, &failure);
+	int code = release->name.length > NAME_MAX_LENGTH
+			   ? err_set(&failure, -ENAMETOOLONG,
+				     "the name is longer than %d characters", NAME_MAX_LENGTH)
+			   : render_version(steps, release, version, arena, &text, &failure);
 
 	*ret_failure = (struct release_failure){NULL, SPAN("")};
-	if (r < 0) {
-		ret_failure->reason = r == -EFBIG          ? "TooLarge"
-				      : r == -ENAMETOOLONG ? "InvalidName"
-							   : "RenderFailed";
+	if (code < 0) {
+		ret_failure->reason = code == -EFBIG          ? "TooLarge"
+				      : code == -ENAMETOOLONG ? "InvalidName"
+							      : "RenderFailed";
 		ret_failure->message = arena_copy_span(arena, span_of(failure.message));
 		return 0;
 	}
-	r = object_create(steps->calls, make_history(arena, release, version, text), SPAN_NONE,
+	code = object_create(steps->calls, make_history(arena, release, version, text), SPAN_NONE,
 		arena, &answer, err);
-	return r == -EEXIST ? err_set(err, -EAGAIN, "a history of version %lld exists",
-				      (long long)version)
-			    : r;
+	return code == -EEXIST ? err_set(err, -EAGAIN, "a history of version %lld exists",
+					 (long long)version)
+			       : code;
 }
 
 int release_read_history(const struct object_calls *calls, const struct release_snapshot *release,
@@ -125,10 +125,10 @@ int release_read_history(const struct object_calls *calls, const struct release_
 		.kind = SPAN("ReleaseHistory"),
 		.name = release_history_name(arena, release->name, version),
 		.namespace = release->namespace};
-	int r = object_get(calls, &id, arena, &object, err);
+	int code = object_get(calls, &id, arena, &object, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	json_append(arena, items, object);
 	release_histories_read(arena, items, release, &histories);
 	if (histories.count != 1 || histories.items[0].version != version)

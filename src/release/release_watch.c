@@ -310,21 +310,21 @@ int release_watch_start(const struct release_watch_config *config, struct releas
 	static const struct kube_index by_release = {BY_RELEASE, index_history};
 	static const struct kube_index by_target = {BY_TARGET, index_scaler};
 	struct release_watch *watch = memory_allocate(sizeof(*watch));
-	int r;
+	int code;
 
 	watch->config = *config;
 	lock_init(&watch->lock);
-	r = start_informer(watch, &release_kind, NULL, NULL, release_changed, &watch->releases,
+	code = start_informer(watch, &release_kind, NULL, NULL, release_changed, &watch->releases,
 		err);
-	if (r == 0)
-		r = start_informer(watch, &release_history_kind, reduce_history, &by_release,
+	if (code == 0)
+		code = start_informer(watch, &release_history_kind, reduce_history, &by_release,
 			history_changed, &watch->histories, err);
-	if (r == 0)
-		r = start_informer(watch, &autoscalers, reduce_scaler, &by_target, scaler_changed,
-			&watch->scalers, err);
-	if (r < 0) {
+	if (code == 0)
+		code = start_informer(watch, &autoscalers, reduce_scaler, &by_target,
+			scaler_changed, &watch->scalers, err);
+	if (code < 0) {
 		release_watch_stop(watch);
-		return r;
+		return code;
 	}
 	*ret_watch = watch;
 	return 0;
@@ -410,20 +410,20 @@ static int start_type(struct release_watch *watch, const struct release_type *ty
 	const struct kube_kind *kind = NULL;
 	struct type_watch *started, *before;
 	bool full;
-	int r = kube_kind_find(watch->config.client, type->api_version, type->kind, &kind, err);
+	int code = kube_kind_find(watch->config.client, type->api_version, type->kind, &kind, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	started = memory_allocate(sizeof(*started));
 	started->kind = *kind;
 	started->watch = watch;
 	config.kind = &started->kind;
 	config.namespace = kind->namespaced ? watch->config.namespace : SPAN_NONE;
 	config.context = started;
-	r = kube_informer_start(&config, &started->informer, err);
-	if (r < 0) {
+	code = kube_informer_start(&config, &started->informer, err);
+	if (code < 0) {
 		free(started);
-		return r;
+		return code;
 	}
 	lock_take(&watch->lock);
 	before = map_get(&watch->types, type_key(arena, type));
@@ -446,20 +446,20 @@ int release_watch_type(struct release_watch *watch, const struct release_type *t
 	int64_t deadline_us, struct err *err)
 {
 	struct type_watch *found = find_type(watch, type);
-	int r = found ? 0 : start_type(watch, type, &found, err);
+	int code = found ? 0 : start_type(watch, type, &found, err);
 	struct err failure;
 
-	if (r < 0)
-		return r;
-	r = kube_informer_wait_synced(found->informer, deadline_us);
-	if (r == 0)
+	if (code < 0)
+		return code;
+	code = kube_informer_wait_synced(found->informer, deadline_us);
+	if (code == 0)
 		return 0;
 	lock_take(&watch->lock);
 	failure = found->failure;
 	lock_release(&watch->lock);
 	if (failure.code < 0)
-		return err_set(err, r, "watch %s: %s", found->kind.plural, failure.message);
-	return err_set(err, r, "%s of the cluster are not known yet", found->kind.plural);
+		return err_set(err, code, "watch %s: %s", found->kind.plural, failure.message);
+	return err_set(err, code, "%s of the cluster are not known yet", found->kind.plural);
 }
 
 const struct kube_object *release_watch_object(struct release_watch *watch,

@@ -44,10 +44,10 @@ int release_config_values(struct arena *arena, struct span config, const struct 
 	struct err *err)
 {
 	struct json *root = NULL;
-	int r = span_trim(config).length > 0 ? json_parse(config, arena, &root, err) : 0;
+	int code = span_trim(config).length > 0 ? json_parse(config, arena, &root, err) : 0;
 
-	if (r < 0)
-		return err_prefix(err, r, "spec.config");
+	if (code < 0)
+		return err_prefix(err, code, "spec.config");
 	if (json_is_absent(root)) {
 		*ret_values = json_new_object(arena);
 		return 0;
@@ -147,7 +147,7 @@ int release_replace_values(struct arena *arena, struct span text, const struct j
 	for (;;) {
 		size_t begin = find_text(text, at, "{{"), end;
 		const struct json *value = NULL;
-		int r;
+		int code;
 
 		buffer_add(&out, text.data + at, begin - at);
 		if (begin == text.length)
@@ -156,10 +156,10 @@ int release_replace_values(struct arena *arena, struct span text, const struct j
 		if (end == text.length)
 			return err_set(err, -EINVAL, "line %zu: '{{' without '}}'",
 				line_at(text, begin));
-		r = find_value(trim_all((struct span){text.data + begin + 2, end - begin - 2}),
+		code = find_value(trim_all((struct span){text.data + begin + 2, end - begin - 2}),
 			values, line_at(text, begin), &value, err);
-		if (r < 0)
-			return r;
+		if (code < 0)
+			return code;
 		if (value->type == JSON_STRING)
 			buffer_add_span(&out, value->text);
 		else
@@ -206,13 +206,13 @@ static int render_plain(const struct release_render *render, const struct json *
 	struct yaml_document *documents;
 	struct span text;
 	size_t count;
-	int r = release_replace_values(collected->arena, render->source.template_text, values,
+	int code = release_replace_values(collected->arena, render->source.template_text, values,
 		&text, err);
 
-	if (r == 0)
-		r = yaml_parse_documents(text, collected->arena, &documents, &count, err);
-	if (r < 0)
-		return err_prefix(err, r, "spec.template");
+	if (code == 0)
+		code = yaml_parse_documents(text, collected->arena, &documents, &count, err);
+	if (code < 0)
+		return err_prefix(err, code, "spec.template");
 	for (size_t i = 0; i < count; i++) {
 		const struct json *object = documents[i].value;
 
@@ -232,12 +232,12 @@ static int read_chart(struct arena *arena, struct span text, struct chart **ret_
 {
 	struct chart_file_list files;
 	struct span bytes;
-	int r;
+	int code;
 
 	if (!base64_decode(text, arena, &bytes))
 		return err_set(err, -EINVAL, "spec.template is not base64");
-	r = archive_read_tgz(bytes, arena, &files, err);
-	return r < 0 ? r : chart_build(arena, &files, ret_chart, err);
+	code = archive_read_tgz(bytes, arena, &files, err);
+	return code < 0 ? code : chart_build(arena, &files, ret_chart, err);
 }
 
 static int render_archive(const struct release_render *render, const struct json *values,
@@ -254,12 +254,12 @@ static int render_archive(const struct release_render *render, const struct json
 	struct value given = value_from_json(arena, values);
 	struct rendered rendered;
 	struct chart *chart;
-	int r = read_chart(arena, render->source.template_text, &chart, err);
+	int code = read_chart(arena, render->source.template_text, &chart, err);
 
-	if (r == 0)
-		r = render_chart(arena, chart, given.map, &options, &rendered, err);
-	if (r < 0)
-		return err_prefix(err, r, "spec.template");
+	if (code == 0)
+		code = render_chart(arena, chart, given.map, &options, &rendered, err);
+	if (code < 0)
+		return err_prefix(err, code, "spec.template");
 	for (size_t i = 0; i < rendered.manifests.count; i++)
 		collect(collected, rendered.manifests.items[i].object,
 			rendered.manifests.items[i].chart);
@@ -271,16 +271,16 @@ int release_render_objects(struct arena *arena, const struct release_render *ren
 {
 	struct collected collected = {.arena = arena};
 	const struct json *values;
-	int r = release_config_values(arena, render->source.config, &values, err);
+	int code = release_config_values(arena, render->source.config, &values, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	if (span_starts_with(trim_all(render->source.template_text), SPAN(ARCHIVE_BEGIN)))
-		r = render_archive(render, values, &collected, err);
+		code = render_archive(render, values, &collected, err);
 	else
-		r = render_plain(render, values, &collected, err);
-	if (r < 0)
-		return r;
+		code = render_plain(render, values, &collected, err);
+	if (code < 0)
+		return code;
 	if (collected.count == 0)
 		return err_set(err, -EINVAL, "spec.template renders no objects");
 	*ret_objects = collected.objects;
@@ -295,14 +295,14 @@ int release_render_manifest(struct arena *arena, const struct release_render *re
 	struct release_part *parts;
 	const struct json **named;
 	size_t count;
-	int r = release_render_objects(arena, render, &objects, &count, err);
+	int code = release_render_objects(arena, render, &objects, &count, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	named = arena_allocate_array(arena, count, sizeof(const struct json *));
-	r = naming_apply(arena, objects, count, render->source.naming, named, err);
-	if (r < 0)
-		return r;
+	code = naming_apply(arena, objects, count, render->source.naming, named, err);
+	if (code < 0)
+		return code;
 	parts = arena_allocate_array(arena, count, sizeof(*parts));
 	for (size_t i = 0; i < count; i++)
 		parts[i] = (struct release_part){named[i], objects[i].path};

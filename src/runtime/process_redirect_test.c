@@ -169,7 +169,7 @@ static int forbid(unsigned call)
 	return prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter);
 }
 
-static void run_without(unsigned call, struct fixture *fixture, uint16_t port, int result)
+static void run_without(unsigned call, struct fixture *fixture, uint16_t port, int code)
 {
 	struct runtime_task *task;
 	struct span token;
@@ -179,7 +179,7 @@ static void run_without(unsigned call, struct fixture *fixture, uint16_t port, i
 	open_runtime(fixture);
 	token = start_server(fixture, "awsvpc", port, "one");
 	task = wait_phase(fixture, token, RUNTIME_RUNNING);
-	dprintf(result, "%.*s|", SPAN_ARGS(task->notes));
+	dprintf(code, "%.*s|", SPAN_ARGS(task->notes));
 	WAIT_FOR(span_is(ask(fixture, task->address, port), "one"));
 	task = run(fixture,
 		spec_in(fixture, "awsvpc",
@@ -188,7 +188,7 @@ static void run_without(unsigned call, struct fixture *fixture, uint16_t port, i
 				"[{'containerPort':%u}]}",
 				(unsigned)port)
 				.data));
-	dprintf(result, "%d %.*s", task->stop, SPAN_ARGS(task->reason));
+	dprintf(code, "%d %.*s", task->stop, SPAN_ARGS(task->reason));
 	stop(fixture, token, "");
 	wait_phase(fixture, token, RUNTIME_STOPPED);
 	acknowledge(fixture, token);

@@ -325,7 +325,7 @@ static void test_no_network(void **state)
 
 /* Root without the rights of root: everything runs, in plain mode, and says why. */
 
-static void run_without_rights(struct fixture *fixture, int result)
+static void run_without_rights(struct fixture *fixture, int code)
 {
 	struct runtime_task *task;
 
@@ -338,7 +338,7 @@ static void run_without_rights(struct fixture *fixture, int result)
 			"{'name':'app','image':'host','command':['sh','-c','exit 6']}"));
 	close_runtime(fixture);
 	if (task->containers[0].exit_code != 6 ||
-		write(result, task->notes.data, task->notes.length) < 0)
+		write(code, task->notes.data, task->notes.length) < 0)
 		_exit(2);
 	_exit(0);
 }

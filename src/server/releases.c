@@ -53,13 +53,13 @@ static int connect_cluster(struct server *server, struct kube_access **ret_acces
 	struct kube_client_config client = {.runner = server->runner,
 		.qps = (double)config->kubernetes_qps,
 		.burst = (unsigned)config->kubernetes_burst};
-	int r = kubeconfig_find(config->kubernetes_kubeconfig, span_of(config->kubernetes_context),
-		releases->arena, ret_access, err);
+	int code = kubeconfig_find(config->kubernetes_kubeconfig,
+		span_of(config->kubernetes_context), releases->arena, ret_access, err);
 
-	if (r == 0)
-		r = http_client_new(&releases->http, err);
-	if (r < 0)
-		return r;
+	if (code == 0)
+		code = http_client_new(&releases->http, err);
+	if (code < 0)
+		return code;
 	client.http = releases->http;
 	client.access = *ret_access;
 	return kube_client_new(&client, &releases->client, err);
@@ -118,21 +118,21 @@ static int start_canaries(struct server *server, struct err *err)
 int releases_open(struct server *server, struct err *err)
 {
 	struct kube_access *access = NULL;
-	int r;
+	int code;
 
 	if (!server->config->releases_enabled)
 		return 0;
 	server->releases = memory_allocate(sizeof(*server->releases));
 	server->releases->arena = arena_new(0);
 	server->releases->lease_acquired = runner_event_new(server->runner, "lease acquired");
-	r = connect_cluster(server, &access, err);
-	if (r == 0)
-		r = start_lease(server, access, err);
-	if (r == 0)
-		r = start_controller(server, err);
-	if (r == 0)
-		r = start_canaries(server, err);
-	return r < 0 ? err_prefix(err, r, "releases") : 0;
+	code = connect_cluster(server, &access, err);
+	if (code == 0)
+		code = start_lease(server, access, err);
+	if (code == 0)
+		code = start_controller(server, err);
+	if (code == 0)
+		code = start_canaries(server, err);
+	return code < 0 ? err_prefix(err, code, "releases") : 0;
 }
 
 void releases_close(struct server *server)

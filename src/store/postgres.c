@@ -523,7 +523,7 @@ static int postgres_commit(struct store_backend *backend, const struct store_row
 {
 	struct postgres *postgres = postgres_of(backend);
 	const struct store_row *last = &rows[count - 1];
-	int r;
+	int code;
 
 	assert(postgres->in_transaction && count > 0);
 	for (size_t done = 0, taken; done < count; done += taken) {
@@ -534,9 +534,9 @@ static int postgres_commit(struct store_backend *backend, const struct store_row
 	add_head(postgres, last->revision);
 	postgres_session_add(postgres->session, NOTIFY, NULL);
 	postgres_session_add(postgres->session, COMMIT, NULL);
-	r = postgres_session_run(postgres->session, NULL, 0, err);
+	code = postgres_session_run(postgres->session, NULL, 0, err);
 	postgres->in_transaction = false;
-	if (r >= 0) {
+	if (code >= 0) {
 		note_seen(postgres, last->revision, last->mac);
 		return 0;
 	}
@@ -547,7 +547,7 @@ static int postgres_commit(struct store_backend *backend, const struct store_row
 	}
 	/* The database refused one of the statements, so it did not get to the COMMIT. */
 	abandon(postgres);
-	return r;
+	return code;
 }
 
 /* ---- after a cut ---- */

@@ -279,10 +279,10 @@ int postgres_session_new(const char *url, const char *name, struct postgres_sess
 {
 	PQconninfoOption *options;
 	struct postgres_session *session;
-	int r = libpq_load(err);
+	int code = libpq_load(err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	options = has_ambiguous_password(url) ? NULL : PQconninfoParse(url, NULL);
 	if (!options)
 		return refuse_url(url, err);
@@ -341,7 +341,7 @@ int postgres_session_connect(struct postgres_session *session, struct err *err)
 {
 	_result_ PGresult *result = NULL;
 	struct err reason;
-	int r;
+	int code;
 
 	if (session->connection)
 		return 0;
@@ -351,16 +351,16 @@ int postgres_session_connect(struct postgres_session *session, struct err *err)
 	session->connection = connect_with_options(session);
 	session->broken = false;
 	if (PQstatus(session->connection) != CONNECTION_OK) {
-		r = error_of_connection(session, "cannot connect", &reason);
+		code = error_of_connection(session, "cannot connect", &reason);
 	} else {
 		PQsetNoticeReceiver(session->connection, be_silent, NULL);
 		PQsetnonblocking(session->connection, 1);
-		r = postgres_session_execute(session, session_settings, &result, &reason);
+		code = postgres_session_execute(session, session_settings, &result, &reason);
 	}
-	if (r >= 0)
+	if (code >= 0)
 		return 0;
 	postgres_session_reject(session, &reason);
-	return err_set(err, r, "%s", reason.message);
+	return err_set(err, code, "%s", reason.message);
 }
 
 void postgres_session_reject(struct postgres_session *session, const struct err *reason)

@@ -268,17 +268,17 @@ static int power_open(sqlite3_vfs *vfs, const char *path, sqlite3_file *file, in
 	int *ret_flags)
 {
 	struct power_file *power = power_of(file);
-	int result;
+	int code;
 
 	(void)vfs;
 	assert_non_null(path); /* a temporary file would be somewhere else */
 	power->base.pMethods = NULL;
 	power->file = file_of(path);
 	power->real = (sqlite3_file *)(power + 1);
-	result = real_vfs->xOpen(real_vfs, path, power->real, flags, ret_flags);
+	code = real_vfs->xOpen(real_vfs, path, power->real, flags, ret_flags);
 	if (power->real->pMethods)
 		power->base.pMethods = &power_methods;
-	return result;
+	return code;
 }
 
 static int power_delete(sqlite3_vfs *vfs, const char *path, int sync_folder)

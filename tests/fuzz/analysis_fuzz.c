@@ -24,10 +24,10 @@ static void check_answer(struct span text, struct arena *arena)
 	double *values;
 	size_t count;
 	struct err err = {0};
-	int r = source_read_prometheus(text, arena, &values, &count, &err);
+	int code = source_read_prometheus(text, arena, &values, &count, &err);
 
-	if (r < 0) {
-		CHECK(err.code == r);
+	if (code < 0) {
+		CHECK(err.code == code);
 		return;
 	}
 	CHECK(count <= SOURCE_SERIES_MAX);

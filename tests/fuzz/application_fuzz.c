@@ -19,10 +19,10 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static void check_error(int r, const struct err *err)
+static void check_error(int code, const struct err *err)
 {
-	CHECK(r == -EINVAL || r == -E2BIG);
-	CHECK(err->code == r && strncmp(err->message, "f:", 2) == 0);
+	CHECK(code == -EINVAL || code == -E2BIG);
+	CHECK(err->code == code && strncmp(err->message, "f:", 2) == 0);
 }
 
 /* Edges lie within the graph, and each node comes after its dependencies in some order. */

@@ -97,16 +97,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct json *value = NULL;
 	struct err err = {0};
 	unsigned depth = 0;
-	int r = json_parse(text, arena, &value, &err);
+	int code = json_parse(text, arena, &value, &err);
 
-	CHECK(r == 0 || (r == -EINVAL && err.code == r && strncmp(err.message, "line ", 5) == 0));
-	check_cap(text, r);
+	CHECK(code == 0 ||
+		(code == -EINVAL && err.code == code && strncmp(err.message, "line ", 5) == 0));
+	check_cap(text, code);
 	switch (json_oracle_parse(data, size, &theirs, &depth)) {
-	case JSON_ORACLE_ACCEPTED: CHECK((r == 0) == (depth <= JSON_DEPTH_MAX)); break;
-	case JSON_ORACLE_REFUSED: CHECK(r == -EINVAL); break;
+	case JSON_ORACLE_ACCEPTED: CHECK((code == 0) == (depth <= JSON_DEPTH_MAX)); break;
+	case JSON_ORACLE_REFUSED: CHECK(code == -EINVAL); break;
 	case JSON_ORACLE_UNABLE: buffer_clear(&theirs); break;
 	}
-	if (r < 0)
+	if (code < 0)
 		return 0;
 	transcribe(value, &ours);
 	if (theirs.length > 0)

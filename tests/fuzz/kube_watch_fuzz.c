@@ -41,20 +41,20 @@ static int cut(struct span text, size_t chunk, bool list, struct buffer *out, st
 	struct kube_pieces pieces = {
 		.list = list, .piece_max = PIECE_MAX, .take = collect, .context = out};
 	struct err err = {0};
-	int r = 0;
+	int code = 0;
 
-	while (r == 0 && text.length > 0) {
+	while (code == 0 && text.length > 0) {
 		struct span part = {text.data, text.length < chunk ? text.length : chunk};
 
-		r = kube_pieces_feed(&pieces, part, &err);
+		code = kube_pieces_feed(&pieces, part, &err);
 		text.data += part.length;
 		text.length -= part.length;
 	}
-	if (r == 0)
-		r = kube_pieces_end(&pieces, arena, ret_frame, &err);
-	CHECK(r == 0 || err.code == r);
+	if (code == 0)
+		code = kube_pieces_end(&pieces, arena, ret_frame, &err);
+	CHECK(code == 0 || err.code == code);
 	kube_pieces_clear(&pieces);
-	return r;
+	return code;
 }
 
 /* The items as the strict parser finds them, one a line, or false. */

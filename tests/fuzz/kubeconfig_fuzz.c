@@ -76,13 +76,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	size_t count = 1;
 	struct kube_access *access = NULL;
 	struct err err = {0};
-	int r;
+	int code;
 
 	if (span_split(files[0].text, '\xff', &files[0].text, &files[1].text))
 		count = 2;
-	r = kubeconfig_read(files, count, SPAN_NONE, arena, &access, &err);
-	CHECK(r == 0 || (err.code == r && strncmp(err.message, "kubeconfig ", 11) == 0));
-	if (r == 0)
+	code = kubeconfig_read(files, count, SPAN_NONE, arena, &access, &err);
+	CHECK(code == 0 || (err.code == code && strncmp(err.message, "kubeconfig ", 11) == 0));
+	if (code == 0)
 		check_access(access);
 	return 0;
 }

@@ -216,20 +216,20 @@ static void fuzz_matcher(const uint8_t *data, size_t size)
 	struct span text = {(const char *)data, size};
 	struct probe_matcher matcher;
 	struct err err = {.message = ""};
-	int r = probe_matcher_parse(text, &matcher, &err);
+	int code = probe_matcher_parse(text, &matcher, &err);
 	bool some = false;
 
-	if (r < 0) {
-		must(r == -EINVAL && err.message[0]);
+	if (code < 0) {
+		must(code == -EINVAL && err.message[0]);
 		return;
 	}
 	for (size_t i = 0; i < size; i++)
 		must((data[i] >= '0' && data[i] <= '9') || data[i] == ',' || data[i] == '-');
-	for (int code = -1; code < 1100; code++) {
-		bool has = probe_matcher_has(&matcher, code);
+	for (int status = -1; status < 1100; status++) {
+		bool has = probe_matcher_has(&matcher, status);
 
 		some |= has;
-		must(!has || (code >= 200 && code <= 599));
+		must(!has || (status >= 200 && status <= 599));
 	}
 	must(some);
 	/* A list is what its parts are together. */

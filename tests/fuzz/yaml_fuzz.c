@@ -92,13 +92,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct span text = {(const char *)data, size};
 	struct json *value = NULL, *reread;
 	struct err err = {0};
-	int r = yaml_parse(text, arena, &value, &err);
+	int code = yaml_parse(text, arena, &value, &err);
 
-	CHECK(r == 0 || (r == -EINVAL && err.code == r && strncmp(err.message, "line ", 5) == 0));
-	check_cap(text, r);
+	CHECK(code == 0 ||
+		(code == -EINVAL && err.code == code && strncmp(err.message, "line ", 5) == 0));
+	check_cap(text, code);
 	check_kubernetes(text, size % 2 ? YAML_STYLE_PRETTY : YAML_STYLE_KUBERNETES);
 	check_documents(text);
-	if (r < 0)
+	if (code < 0)
 		return 0;
 	json_write(value, &written);
 	CHECK(json_parse(buffer_span(&written), arena, &reread, NULL) == 0);

@@ -217,14 +217,14 @@ static void test_http_checks(void **state)
 	assert_int_equal(source_check_http(client, &check, arena, &failure, NULL), -EINVAL);
 }
 
-static void assert_answer(const char *body, int code, size_t count)
+static void assert_answer(const char *body, int expected, size_t count)
 {
 	double *values;
 	size_t found = 0;
-	int r = source_read_prometheus(span_of(body), arena, &values, &found, NULL);
+	int code = source_read_prometheus(span_of(body), arena, &values, &found, NULL);
 
-	if (r != code || found != count)
-		fail_msg("%s: %d, %zu values", body, r, found);
+	if (code != expected || found != count)
+		fail_msg("%s: %d, %zu values", body, code, found);
 }
 
 #define VECTOR(items)                                                                              \

@@ -16,7 +16,7 @@
 #include "delivery/observe/observe.h"
 #include "ecs/test_server.h"
 
-#define PLACE "far:123456789012/eu-west-1/web"
+#define CLUSTER "far:123456789012/eu-west-1/web"
 #define TASK_ARN "arn:aws:ecs:eu-west-1:123456789012:task/web/0123456789abcdef0123456789abcdef"
 #define INSTANCE_ARN "arn:aws:ecs:eu-west-1:123456789012:container-instance/web/i1"
 #define PERIOD_MS 60000
@@ -71,14 +71,14 @@ static int fake_send(struct aws_target *target, const struct aws_call *call,
 
 static void want(struct bench *bench)
 {
-	assert_int_equal(observe_want(bench->service, cluster_ref_of(SPAN(PLACE)), &bench->target,
+	assert_int_equal(observe_want(bench->service, cluster_ref_of(SPAN(CLUSTER)), &bench->target,
 				 PERIOD_MS, NULL),
 		0);
 }
 
 static void release(struct bench *bench)
 {
-	observe_release(bench->service, cluster_ref_of(SPAN(PLACE)));
+	observe_release(bench->service, cluster_ref_of(SPAN(CLUSTER)));
 }
 
 static unsigned count_changes(struct bench *bench)
@@ -132,7 +132,7 @@ static struct observe_info info(struct bench *bench)
 {
 	struct observe_info known;
 
-	assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &known));
+	assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(CLUSTER)), &known));
 	return known;
 }
 
@@ -166,16 +166,17 @@ static void sooner_when_a_consumer_waits(void **state)
 
 	open_place(bench);
 	sleep_ms(bench, 5000);
-	resource_version = observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
-	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+	resource_version = observe_resource_version(bench->service, cluster_ref_of(SPAN(CLUSTER)));
+	assert_false(observe_reaches(bench->service, cluster_ref_of(SPAN(CLUSTER)),
 		resource_version));
 	sleep_ms(bench, 100);
 	assert_int_equal(bench->listings, 2);
-	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)), resource_version));
+	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(CLUSTER)),
+		resource_version));
 	/* A consumer that always waits does not cause a storm of listings. */
 	for (unsigned i = 0; i < 1000; i++) {
-		observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
-			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
+		observe_reaches(bench->service, cluster_ref_of(SPAN(CLUSTER)),
+			observe_resource_version(bench->service, cluster_ref_of(SPAN(CLUSTER))));
 		sleep_ms(bench, 10);
 	}
 	assert_in_range(bench->listings, 8, 13);
@@ -195,8 +196,8 @@ static void seldom_when_it_does_not_answer(void **state)
 	sleep_ms(bench, INT64_C(3600000));
 	/* Not even when a consumer waits. */
 	for (unsigned i = 0; i < 3600; i++) {
-		observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
-			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
+		observe_reaches(bench->service, cluster_ref_of(SPAN(CLUSTER)),
+			observe_resource_version(bench->service, cluster_ref_of(SPAN(CLUSTER))));
 		sleep_ms(bench, 1000);
 	}
 	assert_in_range(bench->listings, 100, 150);
@@ -234,18 +235,18 @@ static void forgotten_when_no_consumer_wants_it(void **state)
 	release(bench);
 	sleep_ms(bench, 2 * PERIOD_MS);
 	listings = bench->listings;
-	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
+	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(CLUSTER))));
 	assert_int_equal(observe_list_clusters(bench->service, bench->arena, &clusters), 0);
-	assert_null(observe_get_instance(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("i1"),
+	assert_null(observe_get_instance(bench->service, cluster_ref_of(SPAN(CLUSTER)), SPAN("i1"),
 		bench->arena));
 	sleep_ms(bench, 10 * PERIOD_MS);
 	assert_int_equal(bench->listings, listings);
 	/* And listed from the beginning when one does. */
 	want(bench);
-	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
+	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(CLUSTER))));
 	sleep_ms(bench, 100);
-	assert_true(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
-	assert_non_null(observe_get_instance(bench->service, cluster_ref_of(SPAN(PLACE)),
+	assert_true(observe_is_complete(bench->service, cluster_ref_of(SPAN(CLUSTER))));
+	assert_non_null(observe_get_instance(bench->service, cluster_ref_of(SPAN(CLUSTER)),
 		SPAN("i1"), bench->arena));
 	assert_int_equal(bench->listings, listings + 1);
 }
@@ -278,22 +279,24 @@ static void what_was_answered_is_known(void **state)
 	bench->has_task = true;
 	assert_int_equal(json_parse(SPAN(TEST_TASK), bench->arena, &task, NULL), 0);
 	count_changes(bench);
-	assert_int_equal(observe_post_task(bench->service, cluster_ref_of(SPAN(PLACE)), task, NULL),
+	assert_int_equal(observe_post_task(bench->service, cluster_ref_of(SPAN(CLUSTER)), task,
+				 NULL),
 		1);
 	assert_int_equal(count_changes(bench), 1);
-	assert_int_equal(observe_post_task(bench->service, cluster_ref_of(SPAN(PLACE)), task, NULL),
+	assert_int_equal(observe_post_task(bench->service, cluster_ref_of(SPAN(CLUSTER)), task,
+				 NULL),
 		0);
-	known = observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN(TASK_ARN),
+	known = observe_get_task(bench->service, cluster_ref_of(SPAN(CLUSTER)), SPAN(TASK_ARN),
 		bench->arena);
 	assert_non_null(known);
 	assert_true(span_is(known->instance, "i1"));
 	/* It is on no page, and there when it is asked for by name. */
 	sleep_ms(bench, 2 * PERIOD_MS);
-	assert_non_null(observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)),
+	assert_non_null(observe_get_task(bench->service, cluster_ref_of(SPAN(CLUSTER)),
 		SPAN(TASK_ARN), bench->arena));
 	bench->has_task = false;
 	sleep_ms(bench, 2 * PERIOD_MS);
-	assert_null(observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN(TASK_ARN),
+	assert_null(observe_get_task(bench->service, cluster_ref_of(SPAN(CLUSTER)), SPAN(TASK_ARN),
 		bench->arena));
 	/* Clusters of this server are not listed: the store has them. */
 	assert_int_equal(observe_post_task(bench->service,

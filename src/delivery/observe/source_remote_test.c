@@ -17,7 +17,7 @@
 #include "ecs/test_tasks.h"
 
 #define TARGET "aws"
-#define PLACE TARGET ":123456789012/eu-west-1/web"
+#define CLUSTER TARGET ":123456789012/eu-west-1/web"
 #define CLUSTER_ARN TEST_ARN "cluster/web"
 #define PERIOD_MS 10000
 #define SECOND_US INT64_C(1000000)
@@ -59,7 +59,7 @@ struct bench {
 	struct fake fake;
 	struct runner_event *event;
 	struct observe_cursor *cursor;
-	struct map changes; /* "PLACE INSTANCE": how many were read */
+	struct map changes; /* "CLUSTER INSTANCE": how many were read */
 	struct arena *arena;
 	bool away; /* there is no such target */
 	char ids[MANY][TEST_ID_SIZE];
@@ -188,7 +188,7 @@ static unsigned reported(struct bench *bench, const char *instance)
 			(void *)((uintptr_t)map_get(&bench->changes, key) + 1));
 	}
 	return (unsigned)(uintptr_t)map_get(&bench->changes,
-		arena_format(bench->arena, PLACE " %s", instance));
+		arena_format(bench->arena, CLUSTER " %s", instance));
 }
 
 static void want(struct bench *bench, struct span cluster_ref)
@@ -258,7 +258,7 @@ static struct observe_info info(struct bench *bench)
 {
 	struct observe_info known;
 
-	assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(PLACE)), &known));
+	assert_true(observe_get_info(bench->service, cluster_ref_of(SPAN(CLUSTER)), &known));
 	return known;
 }
 
@@ -266,10 +266,11 @@ static struct observe_info info(struct bench *bench)
 static void settle(struct bench *bench)
 {
 	uint64_t resource_version =
-		observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
+		observe_resource_version(bench->service, cluster_ref_of(SPAN(CLUSTER)));
 
 	for (unsigned i = 0; i < 2000; i++) {
-		if (observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)), resource_version))
+		if (observe_reaches(bench->service, cluster_ref_of(SPAN(CLUSTER)),
+			    resource_version))
 			return;
 		sleep_ms(bench, 1000);
 	}
@@ -278,7 +279,7 @@ static void settle(struct bench *bench)
 
 static struct observe_instance *get(struct bench *bench, const char *id)
 {
-	return observe_get_instance(bench->service, cluster_ref_of(SPAN(PLACE)), span_of(id),
+	return observe_get_instance(bench->service, cluster_ref_of(SPAN(CLUSTER)), span_of(id),
 		bench->arena);
 }
 
@@ -307,7 +308,7 @@ static void deregister(struct bench *bench, const char *id)
 
 static const struct observe_task *task_of(struct bench *bench, const char *id)
 {
-	return observe_get_task(bench->service, cluster_ref_of(SPAN(PLACE)),
+	return observe_get_task(bench->service, cluster_ref_of(SPAN(CLUSTER)),
 		arena_format(bench->arena, TEST_ARN "task/web/%s", id), bench->arena);
 }
 
@@ -323,15 +324,15 @@ static void test_listing(void **unused)
 	(void)unused;
 	register_many(bench, MANY);
 	start_task(bench, "log", bench->ids[3], first);
-	want(bench, SPAN(PLACE));
-	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))));
+	want(bench, SPAN(CLUSTER));
+	assert_false(observe_is_complete(bench->service, cluster_ref_of(SPAN(CLUSTER))));
 	assert_true(info(bench).stale);
 	settle(bench);
 	known = info(bench);
 	assert_true(known.complete && !known.stale && known.error[0] == '\0');
 	assert_int_equal(known.instances, MANY);
 	assert_true(reported(bench, "") > 0);
-	assert_int_equal(observe_list_instances(bench->service, cluster_ref_of(SPAN(PLACE)),
+	assert_int_equal(observe_list_instances(bench->service, cluster_ref_of(SPAN(CLUSTER)),
 				 bench->arena, &ids),
 		MANY);
 	for (size_t i = 0; i < MANY; i++) {
@@ -368,7 +369,7 @@ static void test_listing(void **unused)
 	settle(bench);
 	assert_int_equal(get(bench, bench->ids[3])->task_count, 0);
 	assert_int_equal(task_of(bench, first)->last, OBSERVE_TASK_STOPPED);
-	assert_non_null(observe_last_stopped(bench->service, cluster_ref_of(SPAN(PLACE)),
+	assert_non_null(observe_last_stopped(bench->service, cluster_ref_of(SPAN(CLUSTER)),
 		span_of(bench->ids[3]), SPAN("env:log"), bench->arena));
 	forget_changes(bench);
 	settle(bench);
@@ -413,12 +414,12 @@ static void test_faults(void **unused)
 			register_many(bench, MANY);
 			start_task(bench, "log", bench->ids[0], task);
 			if (known) {
-				want(bench, SPAN(PLACE));
+				want(bench, SPAN(CLUSTER));
 				settle(bench);
 				before = info(bench).listings;
 			}
 			strike(bench, rows[i].fault, rows[i].operation, rows[i].after, 1);
-			want(bench, SPAN(PLACE));
+			want(bench, SPAN(CLUSTER));
 			while (bench->fake.times > 0 || info(bench).error[0] == '\0') {
 				sleep_ms(bench, 200);
 				if (known)
@@ -445,7 +446,7 @@ static void test_dropped(void **unused)
 	(void)unused;
 	register_many(bench, MANY);
 	start_task(bench, "log", bench->ids[0], task);
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	forget_changes(bench);
 	for (unsigned i = 0; i < 4; i++) {
@@ -467,7 +468,7 @@ static void test_dropped(void **unused)
 static void take_resource_version(struct bench *bench)
 {
 	bench->resource_version =
-		observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE)));
+		observe_resource_version(bench->service, cluster_ref_of(SPAN(CLUSTER)));
 	register_many(bench, 1);
 }
 
@@ -479,7 +480,7 @@ static void test_marks(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	listings = info(bench).listings;
 	bench->fake.between_after = 2;
@@ -487,7 +488,7 @@ static void test_marks(void **unused)
 	while (info(bench).listings == listings)
 		sleep_ms(bench, 100);
 	assert_true(bench->resource_version > 0);
-	assert_false(observe_reaches_for(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("i"),
+	assert_false(observe_reaches_for(bench->service, cluster_ref_of(SPAN(CLUSTER)), SPAN("i"),
 		SPAN(""), bench->resource_version));
 	forget_changes(bench);
 	while (info(bench).listings == listings + 1) {
@@ -496,7 +497,7 @@ static void test_marks(void **unused)
 	}
 	assert_int_equal(reported(bench, "i"), 1);
 	assert_int_equal(reported(bench, ""), 0);
-	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(PLACE)),
+	assert_true(observe_reaches(bench->service, cluster_ref_of(SPAN(CLUSTER)),
 		bench->resource_version));
 	assert_non_null(get(bench, bench->ids[0]));
 	bench_free(bench);
@@ -510,7 +511,7 @@ static void test_outage(void **unused)
 
 	(void)unused;
 	register_many(bench, 2);
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	calls = bench->fake.calls;
 	sleep_ms(bench, 600000);
@@ -530,15 +531,15 @@ static void test_outage(void **unused)
 	assert_false(info(bench).stale);
 	assert_int_equal(info(bench).instances, 1);
 	/* No target is given for it; later one is. */
-	observe_release(bench->service, cluster_ref_of(SPAN(PLACE)));
+	observe_release(bench->service, cluster_ref_of(SPAN(CLUSTER)));
 	sleep_ms(bench, 60000);
 	bench->away = true;
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	sleep_ms(bench, 60000);
 	assert_true(info(bench).stale);
 	assert_string_equal(info(bench).error, "there is no target 'aws'");
 	bench->away = false;
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	bench_free(bench);
 }
@@ -554,8 +555,8 @@ static void test_health(void **unused)
 	start_task(bench, "log", bench->ids[0], plain);
 	start_task(bench, "well", bench->ids[0], healthy);
 	strike(bench, FAULT_REFUSED, "DescribeTaskDefinition", 0, 1);
-	want(bench, SPAN(PLACE));
-	while (!observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))) ||
+	want(bench, SPAN(CLUSTER));
+	while (!observe_is_complete(bench->service, cluster_ref_of(SPAN(CLUSTER))) ||
 		bench->fake.times > 0)
 		sleep_ms(bench, 10);
 	assert_int_equal(task_of(bench, plain)->health, OBSERVE_HEALTH_UNSURE);
@@ -646,7 +647,7 @@ static void test_events(void **unused)
 
 	(void)unused;
 	assert_int_equal(post_task(bench, "t1", "RUNNING", 5), 0); /* no consumer wants it */
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	forget_changes(bench);
 	assert_int_equal(post_instance(bench, "i1", "ACTIVE", 2), 1);
@@ -741,7 +742,7 @@ static void test_events_refused(void **unused)
 	struct bench *bench = bench_new(10);
 
 	(void)unused;
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	want(bench, SPAN(":123456789012/eu-west-1/web"));
 	settle(bench);
 	for (size_t i = 0; i < LENGTH(rows); i++) {
@@ -783,7 +784,7 @@ static void test_event_while_listing(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	listings = info(bench).listings;
 	bench->fake.between_after = 3;
@@ -806,7 +807,7 @@ static void test_late_events(void **unused)
 	struct err err = {0};
 
 	(void)unused;
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	strike(bench, FAULT_REFUSED, NULL, 0, UINT32_MAX);
 	assert_int_equal(post_instance(bench, "i1", "ACTIVE", 1), 1);
@@ -841,7 +842,7 @@ static void test_64_events_from_before_a_listing(void **unused)
 	(void)unused;
 	register_many(bench, 1);
 	sleep_ms(bench, 1000);
-	want(bench, SPAN(PLACE));
+	want(bench, SPAN(CLUSTER));
 	settle(bench);
 	sleep_ms(bench, 1000);
 	listings = info(bench).listings;
@@ -943,7 +944,7 @@ static void test_chaos(void **unused)
 
 		random_seeded_init(&random, seed);
 		register_many(bench, LASTING);
-		want(bench, SPAN(PLACE));
+		want(bench, SPAN(CLUSTER));
 		settle(bench);
 		for (unsigned step = 0; step < 100; step++) {
 			churn_once(bench, &random.random);
@@ -970,8 +971,8 @@ static void test_threads(void **unused)
 
 	(void)unused;
 	register_many(bench, MANY);
-	want(bench, SPAN(PLACE));
-	while (!observe_is_complete(bench->service, cluster_ref_of(SPAN(PLACE))))
+	want(bench, SPAN(CLUSTER));
+	while (!observe_is_complete(bench->service, cluster_ref_of(SPAN(CLUSTER))))
 		sleep_ms(bench, 1);
 	for (listings = info(bench).listings; info(bench).listings < listings + 5;) {
 		version++;
@@ -979,9 +980,9 @@ static void test_threads(void **unused)
 		post_task(bench, "t1", "RUNNING", version);
 		for (size_t i = 0; i < MANY; i++)
 			assert_non_null(get(bench, bench->ids[i]));
-		observe_reaches_for(bench->service, cluster_ref_of(SPAN(PLACE)), SPAN("i1"),
+		observe_reaches_for(bench->service, cluster_ref_of(SPAN(CLUSTER)), SPAN("i1"),
 			SPAN(""),
-			observe_resource_version(bench->service, cluster_ref_of(SPAN(PLACE))));
+			observe_resource_version(bench->service, cluster_ref_of(SPAN(CLUSTER))));
 		arena_reset(bench->arena);
 	}
 	assert_true(reported(bench, "i1") > 0);

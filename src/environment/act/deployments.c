@@ -134,13 +134,13 @@ static int write_adopt(const struct deployment_scope *scope, const struct writin
 	struct err *err)
 {
 	struct arena *arena = store_transaction_arena(scope->transaction);
-	const struct instance_entry *member;
+	const struct instance_entry *entry;
 	size_t position = 0, count = 0;
 
 	while (count++ < ADOPTED_MAX &&
-		(member = daemon_deployment_next_adopted(writing->instances, &position))) {
+		(entry = daemon_deployment_next_adopted(writing->instances, &position))) {
 		struct span key = environment_placement_key(arena, scope->environment,
-			member->cluster, member->id);
+			entry->cluster, entry->id);
 		const struct store_object *object =
 			store_get(store_head(scope->transaction), &environment_placement_kind, key);
 		struct environment_placement_facts facts;

@@ -71,8 +71,8 @@ static int put_placement(struct store_transaction *transaction, const struct man
 		api = json_to_text(document, arena);
 	}
 	return environment_put(transaction, &environment_placement_kind,
-		environment_placement_key(arena, pass->state->key, act->plan->member->cluster,
-			act->plan->member->id),
+		environment_placement_key(arena, pass->state->key, act->plan->entry->cluster,
+			act->plan->entry->id),
 		api, &act->plan->placement, STORE_ANY, err);
 }
 
@@ -114,7 +114,7 @@ static void note_expectation(struct acting *acting, struct act *act)
 {
 	bool stop = act->plan->action.type == ROLLOUT_STOP;
 
-	env_instances_expect(acting->instances, acting->input, act->plan->member,
+	env_instances_expect(acting->instances, acting->input, act->plan->entry,
 		stop ? ENVIRONMENT_INTENT_stop : ENVIRONMENT_INTENT_start,
 		act->plan->action.version, act->plan->task);
 }
@@ -132,7 +132,7 @@ static void refuse(struct acting *acting, struct act *act, struct span reason, b
 		manager_refused_until(acting->pass, act->plan->placement.failures);
 	act->plan->placement.refused_for_room = for_room;
 	act->plan->placement.intent = ENVIRONMENT_INTENT_none;
-	act->plan->member->expected = ENVIRONMENT_INTENT_none;
+	act->plan->entry->expected = ENVIRONMENT_INTENT_none;
 }
 
 /* A refused stop is repeated after a delay; until then the task counts as stopping, and against the budget. */
@@ -141,7 +141,7 @@ static void refuse_stop(struct acting *acting, struct act *act, struct span reas
 	refuse(acting, act, reason, false);
 	act->plan->placement.intent = ENVIRONMENT_INTENT_stop;
 	note_expectation(acting, act);
-	act->plan->member->expected_until_ms = recorded_moment(&act->plan->member->refused_until,
+	act->plan->entry->expected_until_ms = recorded_moment(&act->plan->entry->refused_until,
 		acting->input, act->plan->placement.until_ms, PLACEMENT_REFUSED_MOST_MS);
 }
 
@@ -156,7 +156,7 @@ static void refuse_any(struct acting *acting, struct act *act, struct span reaso
 /* Before anything is written: a role that cannot be assumed is a refusal, and nothing was begun. */
 static int find_target(struct acting *acting, struct act *act, struct err *err)
 {
-	int code = manager_outcall(acting->pass, act->plan->member->cluster, act->plan->role,
+	int code = manager_outcall(acting->pass, act->plan->entry->cluster, act->plan->role,
 		&act->call, err);
 
 	if (code == 0)
@@ -184,14 +184,14 @@ static void note_silence(struct acting *acting, const struct act *act,
 {
 	if (!result->is_unavailable)
 		return;
-	acting->silent_cluster = act->plan->member->cluster;
+	acting->silent_cluster = act->plan->entry->cluster;
 	acting->silence = result->reason;
 }
 
 static bool is_silent(const struct acting *acting, const struct act *act)
 {
 	return acting->silent_cluster.text.length > 0 &&
-	       cluster_ref_equal(acting->silent_cluster, act->plan->member->cluster);
+	       cluster_ref_equal(acting->silent_cluster, act->plan->entry->cluster);
 }
 
 static struct json *start_request(const struct acting *acting, const struct act *first,
@@ -204,7 +204,7 @@ static struct json *start_request(const struct acting *acting, const struct act 
 
 	for (size_t i = 0; i < count; i++)
 		json_append(arena, instances, json_new_string(arena, acts[i]->plan->instance_arn));
-	json_set_string(arena, request, "cluster", first->plan->member->cluster.cluster);
+	json_set_string(arena, request, "cluster", first->plan->entry->cluster.cluster);
 	json_set_string(arena, request, "taskDefinition", first->plan->version->task_definition);
 	json_set(arena, request, "networkConfiguration",
 		json_get(document, "networkConfiguration"));
@@ -228,7 +228,7 @@ static void read_failures(struct acting *acting, struct act *const *acts, size_t
 	JSON_EACH_ITEM (json_get(answer, "failures"), failure)
 		for (size_t i = 0; i < count; i++)
 			if (span_equal(manager_last_part(json_get_text(failure, "arn")),
-				    acts[i]->plan->member->id))
+				    acts[i]->plan->entry->id))
 				refuse(acting, acts[i], json_get_text(failure, "reason"),
 					is_for_room(json_get_text(failure, "reason")));
 }
@@ -236,9 +236,8 @@ static void read_failures(struct acting *acting, struct act *const *acts, size_t
 /* The observer gets the answer's tasks at once; tasks of this server come through the change feed. */
 static void learn_task(struct acting *acting, const struct act *act, const struct json *task)
 {
-	if (cluster_ref_is_remote(act->plan->member->cluster))
-		observe_post_task(acting->pass->input.state, act->plan->member->cluster, task,
-			NULL);
+	if (cluster_ref_is_remote(act->plan->entry->cluster))
+		observe_post_task(acting->pass->input.state, act->plan->entry->cluster, task, NULL);
 }
 
 static void read_tasks(struct acting *acting, struct act *const *acts, size_t count,
@@ -249,7 +248,7 @@ static void read_tasks(struct acting *acting, struct act *const *acts, size_t co
 			manager_last_part(json_get_text(task, "containerInstanceArn"));
 
 		for (size_t i = 0; i < count; i++)
-			if (span_equal(instance, acts[i]->plan->member->id))
+			if (span_equal(instance, acts[i]->plan->entry->id))
 				acts[i]->plan->task = json_get_text(task, "taskArn");
 		learn_task(acting, acts[0], task);
 	}
@@ -289,7 +288,7 @@ static int stop_task(struct acting *acting, const struct act *act, struct span t
 	int code;
 
 	*ret_refused = SPAN_NONE;
-	json_set_string(pass->arena, request, "cluster", act->plan->member->cluster.cluster);
+	json_set_string(pass->arena, request, "cluster", act->plan->entry->cluster.cluster);
 	json_set_string(pass->arena, request, "task",
 		SEEDED_BUG(pass->input.bug == DAEMON_BUG_WRONG_ARN)
 			? environment_version_facts(pass->input.target)->task_definition
@@ -329,7 +328,7 @@ static int call_stop(struct acting *acting, struct act *act, struct err *err)
 
 static bool go_together(const struct act *a, const struct act *b)
 {
-	return cluster_ref_equal(a->plan->member->cluster, b->plan->member->cluster) &&
+	return cluster_ref_equal(a->plan->entry->cluster, b->plan->entry->cluster) &&
 	       a->plan->version == b->plan->version && a->call.target == b->call.target &&
 	       span_equal(a->plan->placement.deployment, b->plan->placement.deployment);
 }
@@ -378,7 +377,7 @@ static int ask_preempted(struct acting *acting, struct act *act, struct err *err
 {
 	struct manager_pass *pass = acting->pass;
 	struct arena *arena = pass->arena;
-	struct cluster_ref cluster = act->plan->member->cluster;
+	struct cluster_ref cluster = act->plan->entry->cluster;
 	struct json *request = json_new_object(arena), *answer = NULL;
 	struct aws_call_failure failure;
 	const struct json *tasks;
@@ -387,7 +386,7 @@ static int ask_preempted(struct acting *acting, struct act *act, struct err *err
 	json_set_string(arena, request, "cluster", cluster.cluster);
 	json_set_string(arena, request, "group",
 		environment_group(arena, environment_name_of_key(acting->instances->key)));
-	json_set_string(arena, request, "containerInstance", act->plan->member->id);
+	json_set_string(arena, request, "containerInstance", act->plan->entry->id);
 	code = manager_read(pass, cluster, "ChoosePreemptedTasks", request, &answer, &failure, err);
 	if (code < 0)
 		return code;
@@ -409,7 +408,7 @@ static int choose_leaving(struct acting *acting, struct err *err)
 		struct act *act = &acting->acts[i];
 
 		if (act->refused.data && act->plan->placement.refused_for_room &&
-			!cluster_ref_is_remote(act->plan->member->cluster) &&
+			!cluster_ref_is_remote(act->plan->entry->cluster) &&
 			act->plan->version->priority > 0)
 			code = ask_preempted(acting, act, err);
 	}
@@ -448,8 +447,8 @@ static void recheck(struct acting *acting)
 
 	input.view = view;
 	for (size_t i = 0; i < acting->count; i++) {
-		env_instances_inspect(acting->instances, &input, acting->acts[i].plan->member);
-		manager_again_at(pass, acting->acts[i].plan->member->again_ms);
+		env_instances_inspect(acting->instances, &input, acting->acts[i].plan->entry);
+		manager_again_at(pass, acting->acts[i].plan->entry->again_ms);
 	}
 }
 
@@ -457,8 +456,8 @@ static void recheck(struct acting *acting)
 static struct cluster_ref cluster_of(const struct acting *acting)
 {
 	for (size_t i = 0; i < acting->count; i++)
-		if (cluster_ref_is_remote(acting->acts[i].plan->member->cluster))
-			return acting->acts[i].plan->member->cluster;
+		if (cluster_ref_is_remote(acting->acts[i].plan->entry->cluster))
+			return acting->acts[i].plan->entry->cluster;
 	return cluster_ref_of(SPAN(""));
 }
 

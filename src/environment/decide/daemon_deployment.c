@@ -12,16 +12,16 @@
 const struct instance_entry *daemon_deployment_next_adopted(const struct instances *instances,
 	size_t *position)
 {
-	const struct map_entry *entry;
+	const struct map_entry *slot;
 
-	while ((entry = map_next(&instances->members, position))) {
-		const struct instance_entry *member = entry->value;
-		const struct fleet_instance *now = fleet_get(instances->fleet, member->index);
+	while ((slot = map_next(&instances->entries, position))) {
+		const struct instance_entry *entry = slot->value;
+		const struct fleet_instance *now = fleet_get(instances->fleet, entry->index);
 
 		if (now->state == ROLLOUT_INSTANCE_ACTIVE && now->matches &&
 			now->assigned == FLEET_ASSIGNED_OLD &&
 			now->tasks[FLEET_TARGET][ROLLOUT_HEALTHY] > 0)
-			return member;
+			return entry;
 	}
 	return NULL;
 }
@@ -39,10 +39,10 @@ static bool is_failure(enum fleet_cause cause)
 
 /* The recorded reason why this instance cannot be served; data NULL: there is none. */
 static struct span text_of(const struct daemon_deployment_input *input,
-	const struct instance_entry *member)
+	const struct instance_entry *entry)
 {
 	const struct store_object *placement =
-		env_instances_placement(input->instances, input->observed, member);
+		env_instances_placement(input->instances, input->observed, entry);
 	struct json *kept;
 
 	if (!placement || json_parse(placement->api, input->observed->arena, &kept, NULL) < 0)
@@ -51,23 +51,23 @@ static struct span text_of(const struct daemon_deployment_input *input,
 }
 
 /* It cannot be served now, or failed before and the outcome of the next attempt is not known yet. */
-static bool has_failed(const struct fleet_reason *reason, const struct instance_entry *member)
+static bool has_failed(const struct fleet_reason *reason, const struct instance_entry *entry)
 {
-	return is_failure(reason->cause) || member->trouble != INSTANCE_FAILURE_NONE;
+	return is_failure(reason->cause) || entry->trouble != INSTANCE_FAILURE_NONE;
 }
 
 /* Why it has failed, as text if some was recorded; named: with the task that ended. */
 static struct span failure_of(const struct daemon_deployment_input *input,
-	const struct fleet_reason *reason, const struct instance_entry *member, bool named)
+	const struct fleet_reason *reason, const struct instance_entry *entry, bool named)
 {
 	bool blocked = is_failure(reason->cause) && reason->cause != FLEET_BACKOFF;
-	struct span text = text_of(input, member);
+	struct span text = text_of(input, entry);
 
 	if (text.length > 0)
 		return text;
 	if (blocked)
 		return span_of(reason_of(reason->cause));
-	text = failure_text_of_instance(input->instances, input->observed, member, named);
+	text = failure_text_of_instance(input->instances, input->observed, entry, named);
 	return text.length > 0
 		       ? failure_reason(input->observed->arena, reason_of(FLEET_BACKOFF), text)
 		       : span_of(reason_of(FLEET_BACKOFF));
@@ -75,10 +75,10 @@ static struct span failure_of(const struct daemon_deployment_input *input,
 
 /* How many tasks of the placement's version have failed on the instance in a row. */
 static int64_t failures_of(const struct daemon_deployment_input *input,
-	const struct instance_entry *member)
+	const struct instance_entry *entry)
 {
 	const struct store_object *placement =
-		env_instances_placement(input->instances, input->observed, member);
+		env_instances_placement(input->instances, input->observed, entry);
 
 	return placement ? environment_placement_facts(placement)->failures : 0;
 }
@@ -92,16 +92,15 @@ static struct span name_failed(const struct daemon_deployment_input *input)
 	struct json *created = json_new_object(arena), *list = json_new_array(arena);
 
 	for (size_t i = 0; i < count; i++) {
-		const struct instance_entry *member =
+		const struct instance_entry *entry =
 			instance_entry_at(input->instances, reasons[i].instance);
 		struct json *item = json_new_object(arena);
 
-		if (!has_failed(&reasons[i], member))
+		if (!has_failed(&reasons[i], entry))
 			continue;
-		json_set_string(arena, item, "instance", member->id);
-		json_set_string(arena, item, "reason",
-			failure_of(input, &reasons[i], member, true));
-		json_set_integer(arena, item, "attempts", failures_of(input, member));
+		json_set_string(arena, item, "instance", entry->id);
+		json_set_string(arena, item, "reason", failure_of(input, &reasons[i], entry, true));
+		json_set_integer(arena, item, "attempts", failures_of(input, entry));
 		json_append(arena, list, item);
 	}
 	if (json_count(list) == 0)
@@ -135,14 +134,14 @@ static struct span common_failure(const struct daemon_deployment_input *input)
 	struct span common = SPAN("");
 
 	for (size_t i = 0; i < count; i++) {
-		const struct instance_entry *member =
+		const struct instance_entry *entry =
 			instance_entry_at(input->instances, reasons[i].instance);
 		struct span one;
 
-		if (!has_failed(&reasons[i], member))
+		if (!has_failed(&reasons[i], entry))
 			continue;
 		one = failure_reason(input->observed->arena, "",
-			failure_of(input, &reasons[i], member, false));
+			failure_of(input, &reasons[i], entry, false));
 		if (common.length > 0 && !span_equal(one, common))
 			return span_of(reason_of(FLEET_BACKOFF));
 		common = one;

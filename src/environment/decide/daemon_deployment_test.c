@@ -120,7 +120,7 @@ static const struct row {
 /* As an update of the instances would add it. */
 static void add_instance(struct instances *instances, unsigned number, const struct fleet_row *row)
 {
-	struct instance_entry *member = memory_allocate(sizeof(*member));
+	struct instance_entry *entry = memory_allocate(sizeof(*entry));
 	struct fleet_instance now = {.state = ROLLOUT_INSTANCE_ACTIVE,
 		.matches = true,
 		.assigned = FLEET_ASSIGNED_TARGET};
@@ -138,12 +138,12 @@ static void add_instance(struct instances *instances, unsigned number, const str
 		now.tasks[FLEET_OLD][ROLLOUT_HEALTHY] = 1;
 		now.assigned = FLEET_ASSIGNED_OLD;
 	}
-	member->index = fleet_add(instances->fleet);
-	member->cluster = cluster_ref_of(span_of(memory_copy_string(FAR)));
-	member->id = span_of(memory_format("i%u", number));
-	instances->by_index[member->index] = member;
-	map_put(&instances->members, member->id, member);
-	fleet_set(instances->fleet, member->index, &now);
+	entry->index = fleet_add(instances->fleet);
+	entry->cluster = cluster_ref_of(span_of(memory_copy_string(FAR)));
+	entry->id = span_of(memory_format("i%u", number));
+	instances->by_index[entry->index] = entry;
+	map_put(&instances->entries, entry->id, entry);
+	fleet_set(instances->fleet, entry->index, &now);
 }
 
 static struct instances *make_instances(const struct row *row, struct subscriptions *subscriptions)

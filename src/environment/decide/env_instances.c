@@ -25,17 +25,17 @@ void env_instances_free(struct instances *instances)
 {
 	if (!instances)
 		return;
-	MAP_EACH (&instances->members, entry) {
-		struct instance_entry *member = entry->value;
+	MAP_EACH (&instances->entries, slot) {
+		struct instance_entry *entry = slot->value;
 
-		if (member->is_subscribed)
-			subscriptions_remove(instances->subscriptions, entry->key, instances->key);
-		free((char *)member->cluster.text.data);
-		free((char *)member->id.data);
-		free(member->expected_task);
-		free(member);
+		if (entry->is_subscribed)
+			subscriptions_remove(instances->subscriptions, slot->key, instances->key);
+		free((char *)entry->cluster.text.data);
+		free((char *)entry->id.data);
+		free(entry->expected_task);
+		free(entry);
 	}
-	map_clear(&instances->members);
+	map_clear(&instances->entries);
 	map_clear(&instances->changed);
 	map_clear(&instances->gone);
 	map_clear(&instances->unknown_refs);
@@ -52,7 +52,7 @@ void env_instances_free(struct instances *instances)
 	free(instances);
 }
 
-static struct span member_key(struct arena *arena, struct cluster_ref cluster, struct span id)
+static struct span entry_key(struct arena *arena, struct cluster_ref cluster, struct span id)
 {
 	return arena_format(arena, "%.*s/%.*s", SPAN_ARGS(cluster.text), SPAN_ARGS(id));
 }
@@ -63,7 +63,7 @@ void env_instances_instance_changed(struct instances *instances, struct cluster_
 	_arena_ struct arena *arena = arena_new(0);
 
 	lock_take(&instances->lock);
-	map_put(&instances->changed, member_key(arena, cluster, id), instances);
+	map_put(&instances->changed, entry_key(arena, cluster, id), instances);
 	lock_release(&instances->lock);
 }
 
@@ -104,15 +104,15 @@ size_t env_instances_list_running(struct instances *instances, struct arena *are
 	return count;
 }
 
-static void drop_shares(struct instances *instances, struct instance_entry *member)
+static void drop_shares(struct instances *instances, struct instance_entry *entry)
 {
-	for (size_t i = 0; i < member->share_count; i++) {
-		const struct task_share *share = &member->shares[i];
+	for (size_t i = 0; i < entry->share_count; i++) {
+		const struct task_share *share = &entry->shares[i];
 
 		instances->definitions[share->definition].tasks--;
 		instances->definitions[share->definition].active -= share->active;
 	}
-	member->share_count = 0;
+	entry->share_count = 0;
 }
 
 /* Its index, or that of a definition without tasks; -1: there are too many. */
@@ -134,10 +134,10 @@ static int find_definition(struct instances *instances, struct span name)
 	return free_place;
 }
 
-static void add_share(struct instances *instances, struct instance_entry *member,
+static void add_share(struct instances *instances, struct instance_entry *entry,
 	struct span definition, bool active)
 {
-	int index = member->share_count < ENV_INSTANCES_SHARES_MAX
+	int index = entry->share_count < ENV_INSTANCES_SHARES_MAX
 			    ? find_definition(instances, definition)
 			    : -1;
 
@@ -145,11 +145,11 @@ static void add_share(struct instances *instances, struct instance_entry *member
 		return;
 	instances->definitions[index].tasks++;
 	instances->definitions[index].active += active;
-	member->shares[member->share_count++] =
+	entry->shares[entry->share_count++] =
 		(struct task_share){.definition = (uint8_t)index, .active = active};
 }
 
-/* ---- members ---- */
+/* ---- entries ---- */
 
 struct instance_entry *instance_entry_at(const struct instances *instances, uint32_t index)
 {
@@ -159,92 +159,92 @@ struct instance_entry *instance_entry_at(const struct instances *instances, uint
 static struct instance_entry *find_or_add(struct instances *instances, struct cluster_ref cluster,
 	struct span id, struct arena *arena)
 {
-	struct span key = member_key(arena, cluster, id);
-	struct instance_entry *member = map_get(&instances->members, key);
+	struct span key = entry_key(arena, cluster, id);
+	struct instance_entry *entry = map_get(&instances->entries, key);
 
-	if (member)
-		return member;
-	member = memory_allocate(sizeof(*member));
-	member->index = fleet_add(instances->fleet);
-	if (member->index == FLEET_NO_INSTANCE) {
-		free(member);
+	if (entry)
+		return entry;
+	entry = memory_allocate(sizeof(*entry));
+	entry->index = fleet_add(instances->fleet);
+	if (entry->index == FLEET_NO_INSTANCE) {
+		free(entry);
 		return NULL;
 	}
-	member->cluster = cluster_ref_of((struct span){
+	entry->cluster = cluster_ref_of((struct span){
 		memory_copy_string_n(cluster.text.data, cluster.text.length), cluster.text.length});
-	member->id = (struct span){memory_copy_string_n(id.data, id.length), id.length};
-	if (member->index >= instances->by_index_size) {
+	entry->id = (struct span){memory_copy_string_n(id.data, id.length), id.length};
+	if (entry->index >= instances->by_index_size) {
 		size_t size = instances->by_index_size ? instances->by_index_size * 2 : 64;
 
-		while (size <= member->index)
+		while (size <= entry->index)
 			size *= 2;
 		instances->by_index =
 			memory_resize(instances->by_index, size * sizeof(*instances->by_index));
 		instances->by_index_size = size;
 	}
-	instances->by_index[member->index] = member;
-	map_put(&instances->members, key, member);
-	return member;
+	instances->by_index[entry->index] = entry;
+	map_put(&instances->entries, key, entry);
+	return entry;
 }
 
-static void set_subscribed(struct instances *instances, struct instance_entry *member,
+static void set_subscribed(struct instances *instances, struct instance_entry *entry,
 	bool is_subscribed)
 {
 	_arena_ struct arena *arena = NULL;
 
-	if (member->is_subscribed == is_subscribed)
+	if (entry->is_subscribed == is_subscribed)
 		return;
 	arena = arena_new(0);
 	(is_subscribed ? subscriptions_add : subscriptions_remove)(instances->subscriptions,
-		member_key(arena, member->cluster, member->id), instances->key);
-	member->is_subscribed = is_subscribed;
+		entry_key(arena, entry->cluster, entry->id), instances->key);
+	entry->is_subscribed = is_subscribed;
 }
 
-static void set_new(struct instances *instances, struct instance_entry *member, bool is_new)
+static void set_new(struct instances *instances, struct instance_entry *entry, bool is_new)
 {
 	instances->new_count += is_new;
-	instances->new_count -= member->is_new;
-	member->is_new = is_new;
+	instances->new_count -= entry->is_new;
+	entry->is_new = is_new;
 }
 
-static void set_unsure(struct instances *instances, struct instance_entry *member, bool is_unsure)
+static void set_unsure(struct instances *instances, struct instance_entry *entry, bool is_unsure)
 {
 	instances->unsure_count += is_unsure;
-	instances->unsure_count -= member->is_unsure;
-	member->is_unsure = is_unsure;
+	instances->unsure_count -= entry->is_unsure;
+	entry->is_unsure = is_unsure;
 }
 
-static void set_trouble(struct instances *instances, struct instance_entry *member,
+static void set_trouble(struct instances *instances, struct instance_entry *entry,
 	enum instance_failure trouble)
 {
-	if (member->trouble == trouble)
+	if (entry->trouble == trouble)
 		return;
-	if (member->trouble != INSTANCE_FAILURE_NONE)
-		instances->trouble_counts[member->trouble]--;
+	if (entry->trouble != INSTANCE_FAILURE_NONE)
+		instances->trouble_counts[entry->trouble]--;
 	if (trouble != INSTANCE_FAILURE_NONE)
 		instances->trouble_counts[trouble]++;
-	member->trouble = trouble;
+	entry->trouble = trouble;
 }
 
-static void forget(struct instances *instances, struct instance_entry *member)
+static void forget(struct instances *instances, struct instance_entry *entry)
 {
 	_arena_ struct arena *arena = arena_new(0);
 
-	set_subscribed(instances, member, false);
-	set_new(instances, member, false);
-	set_trouble(instances, member, INSTANCE_FAILURE_NONE);
-	set_unsure(instances, member, false);
-	heap_remove(&instances->waiting, &member->waiting);
+	set_subscribed(instances, entry, false);
+	set_new(instances, entry, false);
+	set_trouble(instances, entry, INSTANCE_FAILURE_NONE);
+	set_unsure(instances, entry, false);
+	heap_remove(&instances->waiting, &entry->waiting);
 	lock_take(&instances->lock);
-	drop_shares(instances, member);
+	drop_shares(instances, entry);
 	lock_release(&instances->lock);
-	fleet_remove(instances->fleet, member->index);
-	instances->by_index[member->index] = NULL;
-	map_remove(&instances->members, member_key(arena, member->cluster, member->id));
-	free((char *)member->cluster.text.data);
-	free((char *)member->id.data);
-	free(member->expected_task);
-	free(member);
+	fleet_remove(instances->fleet, entry->index);
+	instances->by_index[entry->index] = NULL;
+	map_remove(&instances->entries, entry_key(arena, entry->cluster, entry->id));
+	free((char *)entry->cluster.text.data);
+	free((char *)entry->id.data);
+	free(entry->expected_task);
+	free(entry);
 }
 
 /* ---- taking over ---- */
@@ -258,14 +258,14 @@ void env_instances_claimed(struct instances *instances, const struct reconcile_i
 	if (instances->epoch == epoch)
 		return;
 	instances->epoch = epoch;
-	MAP_EACH (&instances->members, entry) {
-		struct instance_entry *member = entry->value;
+	MAP_EACH (&instances->entries, slot) {
+		struct instance_entry *entry = slot->value;
 
-		member->started = 0;
-		member->was_inspected = false;
+		entry->started = 0;
+		entry->was_inspected = false;
 		/* Another server may have called a remote ECS since: the placement shows it. */
-		if (cluster_ref_is_remote(member->cluster))
-			env_instances_forget_expectation(member);
+		if (cluster_ref_is_remote(entry->cluster))
+			env_instances_forget_expectation(entry);
 	}
 	map_clear(&instances->gone); /* they were found in an older state */
 	map_clear(&instances->resource_versions);
@@ -321,46 +321,46 @@ bool env_instances_is_caught_up_at(const struct instances *instances, struct clu
 
 /* ---- inspecting ---- */
 
-static void wait_if_needed(struct instances *instances, struct instance_entry *member)
+static void wait_if_needed(struct instances *instances, struct instance_entry *entry)
 {
-	if (member->again_ms > 0)
-		heap_put(&instances->waiting, &member->waiting, member->again_ms);
+	if (entry->again_ms > 0)
+		heap_put(&instances->waiting, &entry->waiting, entry->again_ms);
 	else
-		heap_remove(&instances->waiting, &member->waiting);
+		heap_remove(&instances->waiting, &entry->waiting);
 }
 
 /* Counts its running tasks by task definition. */
 static void count_running(struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member, const struct observe_instance *instance)
+	struct instance_entry *entry, const struct observe_instance *instance)
 {
 	lock_take(&instances->lock);
-	drop_shares(instances, member);
+	drop_shares(instances, entry);
 	for (size_t i = 0; instance && i < instance->task_count; i++) {
 		const struct observe_task *task = &instance->tasks[i];
 
 		if (env_instances_owns(instances, input, task) && task->last < OBSERVE_TASK_STOPPED)
-			add_share(instances, member, task->task_definition,
+			add_share(instances, entry, task->task_definition,
 				env_instances_is_healthy(input, task));
 	}
 	lock_release(&instances->lock);
 }
 
 void env_instances_inspect(struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member)
+	struct instance_entry *entry)
 {
 	struct env_instances_observed seen;
 
-	set_subscribed(instances, member, true);
-	env_instances_observe(instances, input, member, &seen);
-	set_subscribed(instances, member, seen.concerns_us);
-	count_running(instances, input, member, seen.instance);
-	set_new(instances, member,
+	set_subscribed(instances, entry, true);
+	env_instances_observe(instances, input, entry, &seen);
+	set_subscribed(instances, entry, seen.concerns_us);
+	count_running(instances, input, entry, seen.instance);
+	set_new(instances, entry,
 		seen.now.state == ROLLOUT_INSTANCE_ACTIVE && seen.now.matches &&
 			seen.now.assigned == FLEET_ASSIGNED_NONE);
-	set_trouble(instances, member, seen.trouble);
-	set_unsure(instances, member, seen.is_unsure);
-	fleet_set(instances->fleet, member->index, &seen.now);
-	wait_if_needed(instances, member);
+	set_trouble(instances, entry, seen.trouble);
+	set_unsure(instances, entry, seen.is_unsure);
+	fleet_set(instances->fleet, entry->index, &seen.now);
+	wait_if_needed(instances, entry);
 }
 
 static enum fleet_bug bug_of(enum daemon_bug bug)
@@ -403,29 +403,29 @@ static struct fleet_rules rules_of(const struct reconcile_input *input)
 /* The placement of an instance that is gone is deleted. A placement in a cluster that the environment does not use is of an
  * earlier environment with the same name. */
 static void inspect_or_forget(struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member)
+	struct instance_entry *entry)
 {
 	const struct store_object *placement;
 
-	if (!environment_has_cluster(environment_facts(input->environment), member->cluster)) {
-		forget(instances, member);
+	if (!environment_has_cluster(environment_facts(input->environment), entry->cluster)) {
+		forget(instances, entry);
 		return;
 	}
-	env_instances_inspect(instances, input, member);
+	env_instances_inspect(instances, input, entry);
 	/* Its removal would not be reported; if it becomes relevant, that is a change of it. */
-	if (!member->is_subscribed && member->expected == ENVIRONMENT_INTENT_none) {
-		forget(instances, member);
+	if (!entry->is_subscribed && entry->expected == ENVIRONMENT_INTENT_none) {
+		forget(instances, entry);
 		return;
 	}
 	/* In a cluster whose state is unknown nothing is gone, nor before the calls of the server before are observed. */
-	if (fleet_get(instances->fleet, member->index)->state != ROLLOUT_INSTANCE_GONE ||
-		!observe_is_complete(input->state, member->cluster) ||
-		!env_instances_is_caught_up_at(instances, member->cluster))
+	if (fleet_get(instances->fleet, entry->index)->state != ROLLOUT_INSTANCE_GONE ||
+		!observe_is_complete(input->state, entry->cluster) ||
+		!env_instances_is_caught_up_at(instances, entry->cluster))
 		return;
-	placement = env_instances_placement(instances, input, member);
+	placement = env_instances_placement(instances, input, entry);
 	if (placement)
 		map_put(&instances->gone, placement->key, instances);
-	forget(instances, member);
+	forget(instances, entry);
 }
 
 static void inspect_all(struct instances *instances, const struct reconcile_input *input)
@@ -450,12 +450,12 @@ static void inspect_all(struct instances *instances, const struct reconcile_inpu
 		find_or_add(instances,
 			cluster_ref_of(environment_placement_facts(placement)->cluster_ref),
 			environment_placement_facts(placement)->instance, input->arena);
-	MAP_EACH (&instances->members, entry) {
+	MAP_EACH (&instances->entries, slot) {
 		_arena_ struct arena *scratch = arena_new(0);
 		struct reconcile_input one = *input;
 
 		one.arena = scratch;
-		inspect_or_forget(instances, &one, entry->value);
+		inspect_or_forget(instances, &one, slot->value);
 	}
 	instances->is_inspected = true;
 }
@@ -473,20 +473,20 @@ static void take_changed(struct instances *instances, struct map *ret_changed, b
 static void inspect_key(struct instances *instances, const struct reconcile_input *input,
 	struct span key)
 {
-	struct instance_entry *member = map_get(&instances->members, key);
+	struct instance_entry *entry = map_get(&instances->entries, key);
 	struct span cluster = key, id = key;
 
-	if (!member) {
+	if (!entry) {
 		for (size_t i = key.length; i > 0; i--)
 			if (key.data[i - 1] == '/') {
 				cluster = (struct span){key.data, i - 1};
 				id = (struct span){key.data + i, key.length - i};
 				break;
 			}
-		member = find_or_add(instances, cluster_ref_of(cluster), id, input->arena);
+		entry = find_or_add(instances, cluster_ref_of(cluster), id, input->arena);
 	}
-	if (member)
-		inspect_or_forget(instances, input, member);
+	if (entry)
+		inspect_or_forget(instances, input, entry);
 }
 
 static void inspect_due(struct instances *instances, const struct reconcile_input *input)
@@ -494,12 +494,12 @@ static void inspect_due(struct instances *instances, const struct reconcile_inpu
 	struct heap_item *first;
 
 	while ((first = heap_first(&instances->waiting)) && first->at <= input->steady_ms) {
-		struct instance_entry *member = CONTAINER_OF(first, struct instance_entry, waiting);
+		struct instance_entry *entry = CONTAINER_OF(first, struct instance_entry, waiting);
 
-		env_instances_inspect(instances, input, member);
+		env_instances_inspect(instances, input, entry);
 		/* Its next wake-up is not due yet. */
-		if (member->again_ms > 0 && member->again_ms <= input->steady_ms)
-			heap_put(&instances->waiting, &member->waiting, input->steady_ms + 1);
+		if (entry->again_ms > 0 && entry->again_ms <= input->steady_ms)
+			heap_put(&instances->waiting, &entry->waiting, input->steady_ms + 1);
 	}
 }
 

@@ -80,10 +80,10 @@ struct instances {
 	struct span key;   /* of the environment; own memory */
 	struct span group; /* of its tasks; own memory */
 	struct fleet *fleet;
-	struct map members; /* "CLUSTER-REF/ID" */
+	struct map entries; /* "CLUSTER-REF/ID" */
 	struct instance_entry **by_index;
 	size_t by_index_size;
-	struct heap waiting; /* members, by when they must be inspected again */
+	struct heap waiting; /* entries, by when they must be inspected again */
 	size_t new_count, unsure_count;
 	size_t trouble_counts[INSTANCE_FAILURE_COUNT];
 	/* The version that it was built for. */
@@ -159,22 +159,22 @@ bool env_instances_is_current(struct instances *instances, const struct reconcil
 /* A call was made: its effect counts as under way until the observer must have seen it. task: the one to stop, or the
  * started one, if the answer named it. */
 void env_instances_expect(struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member, enum environment_intent intent, enum fleet_version version,
+	struct instance_entry *entry, enum environment_intent intent, enum fleet_version version,
 	struct span task);
 /* Inspects one instance again, after a call or a refusal. */
 void env_instances_inspect(struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member);
+	struct instance_entry *entry);
 struct instance_entry *instance_entry_at(const struct instances *instances, uint32_t index);
 /* The placement of an instance, or NULL. */
 const struct store_object *env_instances_placement(const struct instances *instances,
-	const struct reconcile_input *input, const struct instance_entry *member);
+	const struct reconcile_input *input, const struct instance_entry *entry);
 /* The task of this instance that an action is for; NULL: it is gone. */
 const struct observe_task *env_instances_find_task(const struct instances *instances,
-	const struct reconcile_input *input, const struct instance_entry *member,
+	const struct reconcile_input *input, const struct instance_entry *entry,
 	enum fleet_version version, enum rollout_class class, struct arena *arena);
 /* instance_crash.c: the last start of an instance led to a task that stopped after a short time. */
 bool env_instances_has_crashed(const struct instances *instances,
-	const struct reconcile_input *input, struct instance_entry *member,
+	const struct reconcile_input *input, struct instance_entry *entry,
 	const struct environment_placement_facts *placement);
 /* The last task was stopped because it was unhealthy and never healthy for long, which counts as a crash: the placement of
  * the stop has how many starts have failed in a row. */
@@ -185,10 +185,10 @@ static inline bool env_instances_was_unhealthy(const struct environment_placemen
 }
 /* Until when the next start waits after either; 0: it does not wait. */
 int64_t env_instances_crash_backoff_ms(const struct instances *instances,
-	const struct reconcile_input *input, struct instance_entry *member,
+	const struct reconcile_input *input, struct instance_entry *entry,
 	const struct environment_placement_facts *placement);
 /* How many starts of its version have failed in a row, the last one included. */
 int64_t env_instances_failures(const struct instances *instances,
-	const struct reconcile_input *input, struct instance_entry *member);
+	const struct reconcile_input *input, struct instance_entry *entry);
 
 #endif

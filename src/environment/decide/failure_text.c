@@ -50,15 +50,15 @@ static bool is_our_stop(const struct instances *instances, const struct reconcil
 }
 
 struct span failure_text_of_instance(const struct instances *instances,
-	const struct reconcile_input *input, const struct instance_entry *member, bool named)
+	const struct reconcile_input *input, const struct instance_entry *entry, bool named)
 {
 	const struct observe_task *task = NULL;
 
 	for (unsigned version = 0; !task && version < FLEET_VERSION_COUNT; version++)
-		task = env_instances_find_task(instances, input, member, version, ROLLOUT_UNHEALTHY,
+		task = env_instances_find_task(instances, input, entry, version, ROLLOUT_UNHEALTHY,
 			input->arena);
 	if (!task)
-		task = observe_last_stopped(input->state, member->cluster, member->id,
+		task = observe_last_stopped(input->state, entry->cluster, entry->id,
 			instances->group, input->arena);
 	if (task && is_our_stop(instances, input, task))
 		task = NULL;

@@ -12,7 +12,7 @@
 struct span failure_text_of_end(struct arena *arena, const struct observe_task *task, bool named);
 /* For the last task on an instance; data NULL: nothing is known. */
 struct span failure_text_of_instance(const struct instances *instances,
-	const struct reconcile_input *input, const struct instance_entry *member, bool named);
+	const struct reconcile_input *input, const struct instance_entry *entry, bool named);
 /* The last task of this deployment of an ECS service that has stopped; NULL: none is known. Reads each instance, up to a
  * thousand. */
 const struct observe_task *failure_last_of_service(const struct reconcile_input *input,

@@ -25,7 +25,7 @@ static void decide_start(const struct instance_action_input *input, struct insta
 	const struct environment_version_facts *target =
 		environment_version_facts(input->observed->target);
 	const struct observe_instance *instance = observe_get_instance_for(input->observed->state,
-		act->member->cluster, act->member->id,
+		act->entry->cluster, act->entry->id,
 		environment_group(input->observed->arena,
 			environment_name_of_key(input->instances->key)),
 		input->observed->arena);
@@ -44,7 +44,7 @@ static void decide_start(const struct instance_action_input *input, struct insta
 	if (span_equal(act->before.version, act->placement.version)) {
 		act->placement.attempt = act->before.attempt + 1;
 		act->placement.failures =
-			env_instances_failures(input->instances, input->observed, act->member);
+			env_instances_failures(input->instances, input->observed, act->entry);
 	} else {
 		act->placement.attempt = 1;
 		act->placement.failures = 0;
@@ -74,7 +74,7 @@ static int64_t count_unhealthy(const struct instance_action_input *input,
 static void decide_stop(const struct instance_action_input *input, struct instance_action *act)
 {
 	const struct observe_task *task = env_instances_find_task(input->instances, input->observed,
-		act->member, act->action.version, act->action.class, input->observed->arena);
+		act->entry, act->action.version, act->action.class, input->observed->arena);
 
 	/* The task that replaces it needs a deployment. */
 	if (!task || (act->action.hands_over && deployment_of(input).length == 0)) {
@@ -104,7 +104,7 @@ static struct span role_of(const struct instance_action_input *input,
 		environment_version_facts(input->observed->target)};
 
 	for (size_t i = 0; i < LENGTH(versions); i++)
-		if (versions[i] && span_equal(versions[i]->cluster_ref, act->member->cluster.text))
+		if (versions[i] && span_equal(versions[i]->cluster_ref, act->entry->cluster.text))
 			return versions[i]->role;
 	return SPAN("");
 }
@@ -115,22 +115,22 @@ static void decide(const struct instance_action_input *input, const struct fleet
 	const struct store_object *placement;
 
 	*act = (struct instance_action){
-		.action = *action, .member = instance_entry_at(input->instances, action->instance)};
-	placement = env_instances_placement(input->instances, input->observed, act->member);
+		.action = *action, .entry = instance_entry_at(input->instances, action->instance)};
+	placement = env_instances_placement(input->instances, input->observed, act->entry);
 	act->before = (struct environment_placement_facts){
 		.version = SPAN(""), .deployment = SPAN(""), .task = SPAN("")};
 	if (placement)
 		act->before = *environment_placement_facts(placement);
 	act->placement = act->before;
-	act->placement.cluster_ref = act->member->cluster.text;
-	act->placement.instance = act->member->id;
+	act->placement.cluster_ref = act->entry->cluster.text;
+	act->placement.instance = act->entry->id;
 	act->placement.task = SPAN("");
 	act->placement.intent_ms = input->observed->now_ms;
 	act->placement.epoch = input->epoch;
-	act->placement.seen = (int64_t)act->member->seen;
+	act->placement.seen = (int64_t)act->entry->seen;
 	/* A placement has one intent: the next one waits until the outcome of the last is observed. */
-	if (!env_instances_knows(input->instances, input->observed, act->member->cluster) ||
-		act->member->expected != ENVIRONMENT_INTENT_none)
+	if (!env_instances_knows(input->instances, input->observed, act->entry->cluster) ||
+		act->entry->expected != ENVIRONMENT_INTENT_none)
 		act->is_dropped = true;
 	else if (action->type == ROLLOUT_START)
 		decide_start(input, act);

@@ -19,7 +19,7 @@ struct instance_action_input {
 
 struct instance_action {
 	struct fleet_action action;
-	struct instance_entry *member;
+	struct instance_entry *entry;
 	struct environment_placement_facts before; /* the recorded placement; zero: there is none */
 	struct environment_placement_facts placement;    /* to write */
 	const struct environment_version_facts *version; /* to start; NULL for a stop */

@@ -365,13 +365,13 @@ static void check(const struct row *row)
 		if (env_instances_update(bench->instances, &observed, &again_ms, &err) < 0)
 			fail_msg("%s: %s", row->name, err.message);
 		if (row->is_expected) {
-			struct instance_entry *member = instance_entry_at(bench->instances, 0);
+			struct instance_entry *entry = instance_entry_at(bench->instances, 0);
 
 			/* A change that the observer has not read yet. */
 			test_call(bench->server, "CreateCluster", "{'clusterName':'other'}");
-			env_instances_expect(bench->instances, &observed, member,
+			env_instances_expect(bench->instances, &observed, entry,
 				ENVIRONMENT_INTENT_stop, FLEET_OLD, span_of("other"));
-			env_instances_inspect(bench->instances, &observed, member);
+			env_instances_inspect(bench->instances, &observed, entry);
 		}
 		count = instance_actions_decide(&input, actions);
 		if (count != row->acts)

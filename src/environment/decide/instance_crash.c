@@ -9,71 +9,71 @@
 #include "delivery/cluster_ref.h"
 #include "environment/decide/env_instances.h"
 
-static bool is_remote(const struct instance_entry *member)
+static bool is_remote(const struct instance_entry *entry)
 {
-	return cluster_ref_is_remote(member->cluster);
+	return cluster_ref_is_remote(entry->cluster);
 }
 
 /* It is the one that was started last, and did not run for long. */
-static bool has_crashed(const struct instance_entry *member, const struct observe_task *last,
+static bool has_crashed(const struct instance_entry *entry, const struct observe_task *last,
 	const struct environment_placement_facts *placement)
 {
-	int64_t room_ms = is_remote(member) ? SIGV4_SKEW_MS : 0;
+	int64_t room_ms = is_remote(entry) ? SIGV4_SKEW_MS : 0;
 
 	if (!span_equal(last->started_by, placement->deployment))
 		return false;
-	if (member->started ? member->started != span_hash(last->arn)
-			    : last->created_ms + room_ms < placement->intent_ms)
+	if (entry->started ? entry->started != span_hash(last->arn)
+			   : last->created_ms + room_ms < placement->intent_ms)
 		return false;
 	return last->ran_ms < ENV_INSTANCES_SETTLED_MS;
 }
 
 /* It was started under this claim, is not there, and nothing says how it ended: its record is gone already, as when a clock
  * was set forward. Not long after the start that was a crash, too. */
-static bool has_vanished(const struct reconcile_input *input, struct instance_entry *member,
+static bool has_vanished(const struct reconcile_input *input, struct instance_entry *entry,
 	const struct environment_placement_facts *placement)
 {
-	return member->started && member->is_bare &&
+	return entry->started && entry->is_bare &&
 	       input->steady_ms -
-			       recorded_moment(&member->intended, input, placement->intent_ms, 0) <
+			       recorded_moment(&entry->intended, input, placement->intent_ms, 0) <
 		       ENV_INSTANCES_SETTLED_MS;
 }
 
 /* Once seen it is remembered here: of tasks that have stopped the state service keeps so many, and where thousands crash
  * all the time that is not for long. */
 bool env_instances_has_crashed(const struct instances *instances,
-	const struct reconcile_input *input, struct instance_entry *member,
+	const struct reconcile_input *input, struct instance_entry *entry,
 	const struct environment_placement_facts *placement)
 {
 	const struct observe_task *last;
 
 	if (placement->intent != ENVIRONMENT_INTENT_start)
 		return false;
-	last = observe_last_stopped(input->state, member->cluster, member->id, instances->group,
+	last = observe_last_stopped(input->state, entry->cluster, entry->id, instances->group,
 		input->arena);
-	if (last && has_crashed(member, last, placement)) {
-		member->crashed_ms = last->since_ms;
-		member->crash_of_ms = placement->intent_ms;
-	} else if (member->crash_of_ms != placement->intent_ms &&
-		   has_vanished(input, member, placement) &&
-		   (!last || member->started != span_hash(last->arn))) {
-		member->crashed_ms = input->steady_ms;
-		member->crash_of_ms = placement->intent_ms;
+	if (last && has_crashed(entry, last, placement)) {
+		entry->crashed_ms = last->since_ms;
+		entry->crash_of_ms = placement->intent_ms;
+	} else if (entry->crash_of_ms != placement->intent_ms &&
+		   has_vanished(input, entry, placement) &&
+		   (!last || entry->started != span_hash(last->arn))) {
+		entry->crashed_ms = input->steady_ms;
+		entry->crash_of_ms = placement->intent_ms;
 	}
-	return member->crash_of_ms > 0 && member->crash_of_ms == placement->intent_ms;
+	return entry->crash_of_ms > 0 && entry->crash_of_ms == placement->intent_ms;
 }
 
 int64_t env_instances_crash_backoff_ms(const struct instances *instances,
-	const struct reconcile_input *input, struct instance_entry *member,
+	const struct reconcile_input *input, struct instance_entry *entry,
 	const struct environment_placement_facts *placement)
 {
 	int64_t delay_ms = ENV_INSTANCES_BACKOFF_FIRST_MS, since_ms, failures = placement->failures;
 
 	if (env_instances_was_unhealthy(placement)) {
-		since_ms = recorded_moment(&member->intended, input, placement->intent_ms, 0);
+		since_ms = recorded_moment(&entry->intended, input, placement->intent_ms, 0);
 		failures--;
-	} else if (env_instances_has_crashed(instances, input, member, placement)) {
-		since_ms = member->crashed_ms;
+	} else if (env_instances_has_crashed(instances, input, entry, placement)) {
+		since_ms = entry->crashed_ms;
 	} else {
 		return 0;
 	}
@@ -87,15 +87,15 @@ int64_t env_instances_crash_backoff_ms(const struct instances *instances,
 }
 
 int64_t env_instances_failures(const struct instances *instances,
-	const struct reconcile_input *input, struct instance_entry *member)
+	const struct reconcile_input *input, struct instance_entry *entry)
 {
-	const struct store_object *object = env_instances_placement(instances, input, member);
+	const struct store_object *object = env_instances_placement(instances, input, entry);
 	const struct environment_placement_facts *placement =
 		object ? environment_placement_facts(object) : NULL;
 
 	if (!placement)
 		return 0;
-	if (env_instances_has_crashed(instances, input, member, placement))
+	if (env_instances_has_crashed(instances, input, entry, placement))
 		return placement->failures + 1;
 	return placement->until_ms > 0 || env_instances_was_unhealthy(placement)
 		       ? placement->failures

@@ -13,10 +13,10 @@
 /* A call to a remote ECS has arrived by then, or never will. */
 #define REMOTE_MS (AWS_TARGETS_WRITE_MS + INT64_C(1000))
 
-static void recheck(struct instance_entry *member, int64_t at_ms)
+static void recheck(struct instance_entry *entry, int64_t at_ms)
 {
-	if (at_ms > 0 && (member->again_ms == 0 || at_ms < member->again_ms))
-		member->again_ms = at_ms;
+	if (at_ms > 0 && (entry->again_ms == 0 || at_ms < entry->again_ms))
+		entry->again_ms = at_ms;
 }
 
 /* ---- one instance ---- */
@@ -24,7 +24,7 @@ static void recheck(struct instance_entry *member, int64_t at_ms)
 struct inspection {
 	const struct instances *instances;
 	const struct reconcile_input *input;
-	struct instance_entry *member;
+	struct instance_entry *entry;
 	const struct store_object *placement;    /* NULL: none yet */
 	const struct observe_instance *instance; /* NULL: it is gone */
 	struct fleet_instance now;
@@ -32,11 +32,10 @@ struct inspection {
 };
 
 const struct store_object *env_instances_placement(const struct instances *instances,
-	const struct reconcile_input *input, const struct instance_entry *member)
+	const struct reconcile_input *input, const struct instance_entry *entry)
 {
 	return store_get(input->view, &environment_placement_kind,
-		environment_placement_key(input->arena, instances->key, member->cluster,
-			member->id));
+		environment_placement_key(input->arena, instances->key, entry->cluster, entry->id));
 }
 
 bool env_instances_owns(const struct instances *instances, const struct reconcile_input *input,
@@ -134,39 +133,39 @@ bool env_instances_is_healthy(const struct reconcile_input *input, const struct 
 	return observe_task_stays(task) && class_of_task(input, task, &again_ms) == ROLLOUT_HEALTHY;
 }
 
-void env_instances_forget_expectation(struct instance_entry *member)
+void env_instances_forget_expectation(struct instance_entry *entry)
 {
-	member->expected = ENVIRONMENT_INTENT_none;
-	member->expected_until_ms = 0;
-	free(TAKE(member->expected_task));
+	entry->expected = ENVIRONMENT_INTENT_none;
+	entry->expected_until_ms = 0;
+	free(TAKE(entry->expected_task));
 }
 
-static void set_expectation(const struct reconcile_input *input, struct instance_entry *member,
+static void set_expectation(const struct reconcile_input *input, struct instance_entry *entry,
 	enum environment_intent intent, enum fleet_version version, struct span task)
 {
-	env_instances_forget_expectation(member);
-	member->expected = intent;
-	member->expected_version = version;
+	env_instances_forget_expectation(entry);
+	entry->expected = intent;
+	entry->expected_version = version;
 	if (task.length > 0)
-		member->expected_task = memory_copy_string_n(task.data, task.length);
+		entry->expected_task = memory_copy_string_n(task.data, task.length);
 	if (intent == ENVIRONMENT_INTENT_start)
-		member->started = task.length > 0 ? span_hash(task) : 0;
-	member->expected_resource_version = observe_resource_version(input->state, member->cluster);
+		entry->started = task.length > 0 ? span_hash(task) : 0;
+	entry->expected_resource_version = observe_resource_version(input->state, entry->cluster);
 }
 
 void env_instances_expect(struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member, enum environment_intent intent, enum fleet_version version,
+	struct instance_entry *entry, enum environment_intent intent, enum fleet_version version,
 	struct span task)
 {
 	(void)instances;
-	set_expectation(input, member, intent, version, task);
+	set_expectation(input, entry, intent, version, task);
 }
 
-static bool is_requested_to_stop(const struct instance_entry *member,
+static bool is_requested_to_stop(const struct instance_entry *entry,
 	const struct observe_task *task)
 {
-	return member->expected == ENVIRONMENT_INTENT_stop &&
-	       span_equal(task->arn, span_of(member->expected_task));
+	return entry->expected == ENVIRONMENT_INTENT_stop &&
+	       span_equal(task->arn, span_of(entry->expected_task));
 }
 
 /* Whether the moment is still ahead; then the instance is inspected again at that time. */
@@ -174,7 +173,7 @@ static bool lies_ahead(const struct inspection *inspection, int64_t at_ms)
 {
 	bool ahead = inspection->input->steady_ms < at_ms;
 
-	recheck(inspection->member, ahead ? at_ms : 0);
+	recheck(inspection->entry, ahead ? at_ms : 0);
 	return ahead;
 }
 
@@ -186,15 +185,14 @@ static void report_state(struct inspection *inspection)
 					  : NULL;
 	struct fleet_instance *now = &inspection->now;
 
-	now->matches = target &&
-		       environment_version_matches(target, inspection->member->cluster, instance);
+	now->matches =
+		target && environment_version_matches(target, inspection->entry->cluster, instance);
 	if (!instance->connected) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 		/* Counts as unreachable for a while, and then not at all. */
 		now->awaited = target &&
 			       lies_ahead(inspection, instance->away_ms + target->unreachable_ms);
-	} else if (map_has(&inspection->instances->unknown_refs,
-			   inspection->member->cluster.text)) {
+	} else if (map_has(&inspection->instances->unknown_refs, inspection->entry->cluster.text)) {
 		now->state = ROLLOUT_INSTANCE_UNREACHABLE;
 	} else if (instance->status == OBSERVE_INSTANCE_DRAINING) {
 		now->state = ROLLOUT_INSTANCE_DRAINING;
@@ -222,7 +220,7 @@ static void report_tasks(struct inspection *inspection)
 		if (SEEDED_BUG(inspection->input->bug == DAEMON_BUG_START_EVERYWHERE) &&
 			!runs(inspection->input->target, inspection->input, task))
 			continue;
-		if (!observe_task_stays(task) || is_requested_to_stop(inspection->member, task)) {
+		if (!observe_task_stays(task) || is_requested_to_stop(inspection->entry, task)) {
 			now->stopping++;
 			continue;
 		}
@@ -233,7 +231,7 @@ static void report_tasks(struct inspection *inspection)
 		unsure |= version != FLEET_TARGET && (task->health == OBSERVE_HEALTH_UNSURE ||
 							     (again_ms > 0 && task->is_doubtful));
 		now->tasks[version][class]++;
-		recheck(inspection->member, again_ms);
+		recheck(inspection->entry, again_ms);
 	}
 	/* Without a possible action it does not matter. */
 	inspection->unsure = unsure && now->state != ROLLOUT_INSTANCE_UNREACHABLE;
@@ -243,17 +241,17 @@ static void report_tasks(struct inspection *inspection)
 static void report_draining(struct inspection *inspection)
 {
 	const struct store_object *target = inspection->input->target;
-	struct instance_entry *member = inspection->member;
+	struct instance_entry *entry = inspection->entry;
 
 	if (inspection->now.state != ROLLOUT_INSTANCE_DRAINING) {
-		member->draining_ms = 0;
+		entry->draining_ms = 0;
 		return;
 	}
-	if (member->draining_ms == 0)
-		member->draining_ms = inspection->input->steady_ms;
+	if (entry->draining_ms == 0)
+		entry->draining_ms = inspection->input->steady_ms;
 	if (inspection->now.others_left && target)
 		inspection->now.others_left = lies_ahead(inspection,
-			member->draining_ms + environment_version_facts(target)->drain_timeout_ms);
+			entry->draining_ms + environment_version_facts(target)->drain_timeout_ms);
 }
 
 /* ---- expectations ---- */
@@ -261,13 +259,13 @@ static void report_draining(struct inspection *inspection)
 /* Of its placement: since when the intent is recorded, and until when a refused call waits. */
 static int64_t intended_ms(const struct inspection *inspection)
 {
-	return recorded_moment(&inspection->member->intended, inspection->input,
+	return recorded_moment(&inspection->entry->intended, inspection->input,
 		environment_placement_facts(inspection->placement)->intent_ms, 0);
 }
 
 static int64_t refused_until_ms(const struct inspection *inspection)
 {
-	return recorded_moment(&inspection->member->refused_until, inspection->input,
+	return recorded_moment(&inspection->entry->refused_until, inspection->input,
 		environment_placement_facts(inspection->placement)->until_ms,
 		PLACEMENT_REFUSED_MOST_MS);
 }
@@ -305,35 +303,35 @@ static void recover_expectation(struct inspection *inspection)
 {
 	const struct environment_placement_facts *placement =
 		inspection->placement ? environment_placement_facts(inspection->placement) : NULL;
-	struct instance_entry *member = inspection->member;
-	bool first = !member->was_inspected;
+	struct instance_entry *entry = inspection->entry;
+	bool first = !entry->was_inspected;
 
 	/* The state from before the claim was acquired does not include all earlier calls. */
-	if (!env_instances_is_caught_up_at(inspection->instances, member->cluster))
+	if (!env_instances_is_caught_up_at(inspection->instances, entry->cluster))
 		return;
-	member->was_inspected = true;
+	entry->was_inspected = true;
 	if (!first || !placement || placement->intent == ENVIRONMENT_INTENT_none ||
 		SEEDED_BUG(inspection->input->bug == DAEMON_BUG_FORGET_SENT) ||
-		member->expected != ENVIRONMENT_INTENT_none ||
-		!cluster_ref_is_remote(member->cluster) || is_done(inspection, placement))
+		entry->expected != ENVIRONMENT_INTENT_none ||
+		!cluster_ref_is_remote(entry->cluster) || is_done(inspection, placement))
 		return;
-	set_expectation(inspection->input, member, placement->intent,
+	set_expectation(inspection->input, entry, placement->intent,
 		inspection->now.assigned == FLEET_ASSIGNED_OLD ? FLEET_OLD : FLEET_TARGET,
 		placement->task);
-	member->expected_resource_version +=
+	entry->expected_resource_version +=
 		(uint64_t)REMOTE_MS; /* resource versions of remote clusters are milliseconds */
 }
 
 /* The started task was observed to stop: such an event is newer than a listing. */
 static bool has_ended_again(const struct inspection *inspection)
 {
-	const struct instance_entry *member = inspection->member;
+	const struct instance_entry *entry = inspection->entry;
 	const struct observe_task *task;
 
-	if (member->expected != ENVIRONMENT_INTENT_start || !member->expected_task)
+	if (entry->expected != ENVIRONMENT_INTENT_start || !entry->expected_task)
 		return false;
-	task = observe_get_task(inspection->input->state, member->cluster,
-		span_of(member->expected_task), inspection->input->arena);
+	task = observe_get_task(inspection->input->state, entry->cluster,
+		span_of(entry->expected_task), inspection->input->arena);
 	return task && task->last == OBSERVE_TASK_STOPPED;
 }
 
@@ -341,28 +339,28 @@ static bool has_ended_again(const struct inspection *inspection)
  * expectation decides how they count. */
 static void settle_expectation(struct inspection *inspection)
 {
-	struct instance_entry *member = inspection->member;
+	struct instance_entry *entry = inspection->entry;
 
-	if (member->expected == ENVIRONMENT_INTENT_none)
+	if (entry->expected == ENVIRONMENT_INTENT_none)
 		return;
 	if (SEEDED_BUG(inspection->input->bug == DAEMON_BUG_FORGET_ASKED) ||
-		(!lies_ahead(inspection, member->expected_until_ms) &&
+		(!lies_ahead(inspection, entry->expected_until_ms) &&
 			(has_ended_again(inspection) ||
-				observe_reaches_for(inspection->input->state, member->cluster,
-					member->id, inspection->instances->group,
-					member->expected_resource_version)))) {
-		env_instances_forget_expectation(member);
+				observe_reaches_for(inspection->input->state, entry->cluster,
+					entry->id, inspection->instances->group,
+					entry->expected_resource_version)))) {
+		env_instances_forget_expectation(entry);
 		return;
 	}
-	recheck(member, inspection->input->steady_ms + 1000);
+	recheck(entry, inspection->input->steady_ms + 1000);
 }
 
 static void report_expectation(struct inspection *inspection)
 {
-	const struct instance_entry *member = inspection->member;
-	unsigned *tasks = inspection->now.tasks[member->expected_version];
+	const struct instance_entry *entry = inspection->entry;
+	unsigned *tasks = inspection->now.tasks[entry->expected_version];
 
-	if (member->expected == ENVIRONMENT_INTENT_start && !tasks[ROLLOUT_PENDING] &&
+	if (entry->expected == ENVIRONMENT_INTENT_start && !tasks[ROLLOUT_PENDING] &&
 		!tasks[ROLLOUT_STARTING] && !tasks[ROLLOUT_HEALTHY] && !tasks[ROLLOUT_UNHEALTHY])
 		tasks[ROLLOUT_PENDING]++;
 }
@@ -394,7 +392,7 @@ static void report_blocker(struct inspection *inspection)
 		return; /* the unhealthy task stops first */
 	} else {
 		until_ms = env_instances_crash_backoff_ms(inspection->instances, inspection->input,
-			inspection->member, placement);
+			inspection->entry, placement);
 		blocker = ROLLOUT_BACKOFF;
 	}
 	if (!lies_ahead(inspection, until_ms))
@@ -416,7 +414,7 @@ static void report_hanging(struct inspection *inspection)
 	hangs_ms = intended_ms(inspection) + ENV_INSTANCES_HANGS_MS;
 	inspection->now.hangs = hangs_ms <= inspection->input->steady_ms ||
 				refused_until_ms(inspection) > inspection->input->steady_ms;
-	recheck(inspection->member, inspection->now.hangs ? 0 : hangs_ms);
+	recheck(inspection->entry, inspection->now.hangs ? 0 : hangs_ms);
 }
 
 static unsigned count_starting(const struct fleet_instance *now)
@@ -448,28 +446,28 @@ static enum instance_failure trouble_of(const struct inspection *inspection)
 	/* A task that stopped after running for long is no failed start. */
 	if (placement->until_ms == 0 && !unhealthy &&
 		!env_instances_has_crashed(inspection->instances, inspection->input,
-			inspection->member, placement))
+			inspection->entry, placement))
 		return INSTANCE_FAILURE_NONE;
 	return INSTANCE_FAILURE_MISSING;
 }
 
 void env_instances_observe(const struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member, struct env_instances_observed *ret_seen)
+	struct instance_entry *entry, struct env_instances_observed *ret_seen)
 {
-	struct inspection inspection = {.instances = instances, .input = input, .member = member};
+	struct inspection inspection = {.instances = instances, .input = input, .entry = entry};
 
-	member->seen = observe_seen(input->state,
-		member->cluster); /* read before the instance, whose state includes at least this */
-	inspection.instance = observe_get_instance_for(input->state, member->cluster, member->id,
+	entry->seen = observe_seen(input->state,
+		entry->cluster); /* read before the instance, whose state includes at least this */
+	inspection.instance = observe_get_instance_for(input->state, entry->cluster, entry->id,
 		environment_group(input->arena, environment_name_of_key(instances->key)),
 		input->arena);
-	inspection.placement = env_instances_placement(instances, input, member);
-	member->again_ms = 0;
+	inspection.placement = env_instances_placement(instances, input, entry);
+	entry->again_ms = 0;
 	inspection.now.state = ROLLOUT_INSTANCE_GONE;
 	inspection.now.assigned = assigned_of(instances, input, inspection.placement);
 	if (inspection.instance) {
-		if (member->seen == 0)
-			member->seen = inspection.instance->version;
+		if (entry->seen == 0)
+			entry->seen = inspection.instance->version;
 		inspection.now.state = ROLLOUT_INSTANCE_ACTIVE;
 		report_state(&inspection);
 		recover_expectation(&inspection);
@@ -477,8 +475,8 @@ void env_instances_observe(const struct instances *instances, const struct recon
 		report_tasks(&inspection);
 		report_draining(&inspection);
 		report_expectation(&inspection);
-		member->is_bare = count_tasks(&inspection.now) == 0 && !inspection.now.stopping &&
-				  member->expected == ENVIRONMENT_INTENT_none;
+		entry->is_bare = count_tasks(&inspection.now) == 0 && !inspection.now.stopping &&
+				 entry->expected == ENVIRONMENT_INTENT_none;
 		report_blocker(&inspection);
 		report_hanging(&inspection);
 	}
@@ -491,20 +489,20 @@ void env_instances_observe(const struct instances *instances, const struct recon
 }
 
 const struct observe_task *env_instances_find_task(const struct instances *instances,
-	const struct reconcile_input *input, const struct instance_entry *member,
+	const struct reconcile_input *input, const struct instance_entry *entry,
 	enum fleet_version version, enum rollout_class class, struct arena *arena)
 {
 	const struct observe_instance *instance =
-		observe_get_instance_for(input->state, member->cluster, member->id,
+		observe_get_instance_for(input->state, entry->cluster, entry->id,
 			environment_group(arena, environment_name_of_key(instances->key)), arena);
-	const struct store_object *placement = env_instances_placement(instances, input, member);
+	const struct store_object *placement = env_instances_placement(instances, input, entry);
 
 	for (size_t i = 0; instance && i < instance->task_count; i++) {
 		const struct observe_task *task = &instance->tasks[i];
 		int64_t again_ms;
 
 		if (env_instances_owns(instances, input, task) && observe_task_stays(task) &&
-			!is_requested_to_stop(member, task) &&
+			!is_requested_to_stop(entry, task) &&
 			class_of_version(instances, input, placement, task) == version &&
 			class_of_task(input, task, &again_ms) == class)
 			return task;

@@ -13,10 +13,10 @@ struct env_instances_observed {
 	bool concerns_us; /* it matches, or there is or was something of ours */
 };
 
-/* instance_entry.c: settles what was asked for, too, and says in the member when it must be looked at again. */
+/* instance_entry.c: settles what was asked for, too, and says in the entry when it must be looked at again. */
 void env_instances_observe(const struct instances *instances, const struct reconcile_input *input,
-	struct instance_entry *member, struct env_instances_observed *ret_seen);
-void env_instances_forget_expectation(struct instance_entry *member);
+	struct instance_entry *entry, struct env_instances_observed *ret_seen);
+void env_instances_forget_expectation(struct instance_entry *entry);
 bool env_instances_owns(const struct instances *instances, const struct reconcile_input *input,
 	const struct observe_task *task);
 bool env_instances_is_healthy(const struct reconcile_input *input, const struct observe_task *task);

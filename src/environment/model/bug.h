@@ -47,7 +47,7 @@
 	X(FORGET_SENT, "forget-sent",                                                              \
 		"remote: a server that takes over does not wait for earlier calls")
 /* From here on: with a remote ECS. */
-#define DAEMON_BUG_FAR DAEMON_BUG_FIRST_PAGE
+#define DAEMON_BUG_REMOTE DAEMON_BUG_FIRST_PAGE
 enum daemon_bug {
 #define X(name, text, meaning) DAEMON_BUG_##name,
 	DAEMON_BUGS(X)

@@ -222,16 +222,16 @@ static int wait_for_end(struct docker_guest *guest, int *ret_exit_code, struct e
 	for (;;) {
 		_arena_ struct arena *arena = arena_new(0);
 		struct json *exec;
-		int64_t code;
-		int r = inspect(guest, arena, &exec, err);
+		int64_t exit_code;
+		int code = inspect(guest, arena, &exec, err);
 
-		if (r == 0 && !json_get_bool(exec, "Running", false) &&
-			json_integer(json_get(exec, "ExitCode"), &code)) {
-			*ret_exit_code = (int)code;
+		if (code == 0 && !json_get_bool(exec, "Running", false) &&
+			json_integer(json_get(exec, "ExitCode"), &exit_code)) {
+			*ret_exit_code = (int)exit_code;
 			return 0;
 		}
-		if (r < 0 && r != -EAGAIN && r != -EREMOTEIO)
-			return r;
+		if (code < 0 && code != -EAGAIN && code != -EREMOTEIO)
+			return code;
 		if (runner_sleep_until(runner, runner_deadline_us(runner, delay_us)) < 0)
 			return err_set(err, -ECANCELED, "slipway ends");
 		if (delay_us < ENDED_MOST_US)

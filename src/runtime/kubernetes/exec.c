@@ -113,16 +113,16 @@ static int run_release(struct kubernetes_runtime *runtime, const struct kube_obj
 		.command = command,
 		.command_count = LENGTH(command)};
 	struct kube_exec *own;
-	int code, r = kube_exec_start(runtime->client, &request, &own, err);
+	int exit_code, code = kube_exec_start(runtime->client, &request, &own, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	/* Its output is not needed. */
-	r = kube_exec_wait(own, &code, err);
+	code = kube_exec_wait(own, &exit_code, err);
 	kube_exec_free(own);
-	if (r == 0 && code != 0)
-		return err_set(err, -EIO, "slipway-pod exited with %d", code);
-	return r;
+	if (code == 0 && exit_code != 0)
+		return err_set(err, -EIO, "slipway-pod exited with %d", exit_code);
+	return code;
 }
 
 /* One container makes the mark that the hooks of all containers poll for. From then on the end

@@ -24,21 +24,21 @@ static int wait_for_guest(struct runtime_exec *exec, int *ret_exit_code, struct 
 	_arena_ struct arena *arena = arena_new(0);
 	struct timeval forever = {0};
 	struct json *answer;
-	int64_t code = 0;
-	int r;
+	int64_t exit_code = 0;
+	int code;
 
 	/* A terminal hangs up when its last holder closes it; that must be the caller, not this
 	 * process. */
 	memory_close_descriptor(&guest->terminal);
 	setsockopt(guest->connection, SOL_SOCKET, SO_RCVTIMEO, &forever, sizeof(forever));
-	r = process_receive(guest->connection, arena, &answer, err);
-	if (r == 0 && !json_integer(json_get(answer, "exitCode"), &code))
-		r = err_set(err, -EPROTO, "the supervisor's answer has no exit code");
+	code = process_receive(guest->connection, arena, &answer, err);
+	if (code == 0 && !json_integer(json_get(answer, "exitCode"), &exit_code))
+		code = err_set(err, -EPROTO, "the supervisor's answer has no exit code");
 	close(guest->connection);
 	free(guest);
-	if (r == 0)
-		*ret_exit_code = (int)code;
-	return r;
+	if (code == 0)
+		*ret_exit_code = (int)exit_code;
+	return code;
 }
 
 static void resize_guest(struct runtime_exec *exec, unsigned rows, unsigned columns)

@@ -364,7 +364,7 @@ int daemon_simulation_run(uint64_t seed, const struct daemon_simulation *config,
 	int code;
 
 	sim->config = config;
-	sim->remote = config->bug >= DAEMON_BUG_FAR || seed % REMOTE_ONE_IN == 0;
+	sim->remote = config->bug >= DAEMON_BUG_REMOTE || seed % REMOTE_ONE_IN == 0;
 	sim_set_up(sim, seed);
 	if ((sim_one_in(sim, FILE_ONE_IN) || config->bug == DAEMON_BUG_EARLY_ACK) && config->folder)
 		sim_use_file(sim, config->folder, seed);

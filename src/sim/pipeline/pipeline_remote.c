@@ -138,7 +138,7 @@ static int carry_out(struct recorded_target *recorded, const struct aws_call *ca
 {
 	struct pipeline_sim *sim = recorded->sim;
 	const struct pipeline_operation *running;
-	int r;
+	int code;
 
 	if (is_named(call, "GetOperation")) {
 		running = find_operation(sim, json_get_text(call->request, "OperationId"));
@@ -160,30 +160,30 @@ static int carry_out(struct recorded_target *recorded, const struct aws_call *ca
 	if (strcmp(call->service, "servicediscovery") == 0 && sim->is_faulty &&
 		sim->operation_count < SIM_OPERATIONS_MAX && sim_one_in(sim, PENDING_ONE_IN)) {
 		*ret_answer = begin_operation(sim, call);
-		r = 0;
+		code = 0;
 	} else {
-		r = recorded->inner->send(recorded->inner, call, ret_answer, failure, err);
+		code = recorded->inner->send(recorded->inner, call, ret_answer, failure, err);
 	}
 	if (is_named(call, "Delete"))
 		sim->deleted_us = runner_now_us(sim->root);
-	if (r == 0) {
+	if (code == 0) {
 		sim->result.calls++;
 		pipeline_checker_after_call(sim->checker, call->operation, call->request,
 			*ret_answer);
-	} else if (r == -EREMOTEIO) {
+	} else if (code == -EREMOTEIO) {
 		runner_trace(sim->root, "%s is refused: %s: %s", call->operation, failure->type,
 			failure->message);
 	}
-	return r;
+	return code;
 }
 
 static int give_up(struct recorded_target *recorded, const struct aws_call *call, struct err *err)
 {
-	int r = runner_sleep_until(recorded->target.runner,
+	int code = runner_sleep_until(recorded->target.runner,
 		runner_deadline_us(recorded->target.runner, TIMEOUT_US - 1));
 
-	return r < 0 ? err_set(err, r, "%s: stopped", call->operation)
-		     : err_set(err, -ETIMEDOUT, "%s: no answer came", call->operation);
+	return code < 0 ? err_set(err, code, "%s: stopped", call->operation)
+			: err_set(err, -ETIMEDOUT, "%s: no answer came", call->operation);
 }
 
 /* ---- calls that outlive their caller ---- */
@@ -292,7 +292,7 @@ static int send_faulty(struct recorded_target *recorded, const struct aws_call *
 	struct json **ret_answer, struct aws_call_failure *failure, struct err *err)
 {
 	struct pipeline_sim *sim = recorded->sim;
-	int r;
+	int code;
 
 	if (is_change(call) && sim_one_in(sim, CRASHES_ONE_IN))
 		return die(recorded, call, err);
@@ -314,16 +314,16 @@ static int send_faulty(struct recorded_target *recorded, const struct aws_call *
 		return aws_call_fail(call, 500, SPAN("ServerException"), SPAN("chance"), failure,
 			err);
 	}
-	r = carry_out(recorded, call, ret_answer, failure, err);
-	if (r == 0 && is_change(call) && sim_one_in(sim, CRASHES_ONE_IN))
+	code = carry_out(recorded, call, ret_answer, failure, err);
+	if (code == 0 && is_change(call) && sim_one_in(sim, CRASHES_ONE_IN))
 		return die(recorded, call, err);
-	if (r == 0 && strikes(sim, call, UNANSWERED_ONE_IN)) {
+	if (code == 0 && strikes(sim, call, UNANSWERED_ONE_IN)) {
 		sim->result.unanswered++;
 		return give_up(recorded, call, err);
 	}
-	if (r == 0 && is_named(call, "Describe") && sim_one_in(sim, PARTIAL_ONE_IN))
+	if (code == 0 && is_named(call, "Describe") && sim_one_in(sim, PARTIAL_ONE_IN))
 		*ret_answer = leave_one_out(sim, call, *ret_answer);
-	return r;
+	return code;
 }
 
 /* In a sweep the server is killed before one call that changes something, or before it has the answer. */
@@ -332,7 +332,7 @@ static int send_counted(struct recorded_target *recorded, const struct aws_call 
 {
 	struct pipeline_sim *sim = recorded->sim;
 	bool is_last;
-	int r;
+	int code;
 
 	if (sim->refused && sim->refused_times > 0 && strcmp(call->operation, sim->refused) == 0 &&
 		pipeline_sim_is_rolling_back(sim)) {
@@ -345,8 +345,8 @@ static int send_counted(struct recorded_target *recorded, const struct aws_call 
 	is_last = ++sim->calls == sim->kill_at;
 	if (is_last && !sim->kill_after)
 		return die(recorded, call, err);
-	r = carry_out(recorded, call, ret_answer, failure, err);
-	return is_last ? die(recorded, call, err) : r;
+	code = carry_out(recorded, call, ret_answer, failure, err);
+	return is_last ? die(recorded, call, err) : code;
 }
 
 static int send(struct aws_target *target, const struct aws_call *call, struct json **ret_answer,

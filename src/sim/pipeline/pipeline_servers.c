@@ -130,16 +130,16 @@ static int boot(struct pipeline_server *server, struct err *err)
 		.store = sim->store, .bug = sim->bug, .report = report, .report_context = server};
 	struct aws_dispatch_config dispatch = {.store = sim->store, .random = sim->random};
 	char name[32];
-	int r;
+	int code;
 
 	snprintf(name, sizeof(name), "%s.%u", server->name, ++server->boots);
 	server->runner = runner_group_new(sim->root, name);
 	runner_trace(server->runner, "boots");
 	dispatch.clock = runner_clock(server->runner);
 	claims.runner = engine.runner = server->runner;
-	r = claims_start(&claims, &server->claims, err);
-	if (r < 0)
-		return r;
+	code = claims_start(&claims, &server->claims, err);
+	if (code < 0)
+		return code;
 	server->dispatcher = aws_dispatcher_new(&dispatch);
 	server->targets =
 		aws_targets_created(&pipeline_sim_target_settings, 1, make_target, server);
@@ -302,12 +302,12 @@ static int put_deployment(struct store_transaction *transaction, void *context, 
 {
 	struct order *order = context;
 	struct span id;
-	int r = deployment_start(transaction, &order->request, &id, err);
+	int code = deployment_start(transaction, &order->request, &id, err);
 
-	if (r >= 0)
+	if (code >= 0)
 		snprintf(order->sim->deployment, sizeof(order->sim->deployment), "%.*s",
 			SPAN_ARGS(id));
-	return r;
+	return code;
 }
 
 int pipeline_sim_deploy(struct pipeline_sim *sim, unsigned version, struct err *err)

@@ -41,40 +41,40 @@ const char *const pipeline_bug_meanings[PIPELINE_BUG_COUNT] = {
 
 static int pass_time(struct pipeline_sim *sim, int64_t duration_us, struct err *err)
 {
-	int r;
+	int code;
 
 	pipeline_sim_tend_servers(sim);
 	pipeline_sim_tend_calls(sim);
 	pipeline_sim_tend_world(sim);
-	r = runner_sleep_until(sim->root, runner_deadline_us(sim->root, duration_us));
-	if (r < 0)
-		err_set(err, r, "%s", runner_simulated_trouble(sim->root));
-	return r;
+	code = runner_sleep_until(sim->root, runner_deadline_us(sim->root, duration_us));
+	if (code < 0)
+		err_set(err, code, "%s", runner_simulated_trouble(sim->root));
+	return code;
 }
 
 static int wait_for_end(struct pipeline_sim *sim, enum pipeline_deployment_state *ret_state,
 	struct err *err)
 {
 	int64_t until_us = runner_now_us(sim->root) + WITHIN_US;
-	int r = 0;
+	int code = 0;
 
-	while (r == 0 && !sim->broken[0]) {
+	while (code == 0 && !sim->broken[0]) {
 		if (pipeline_sim_has_ended(sim, ret_state))
 			return 0;
 		if (runner_now_us(sim->root) > until_us)
 			pipeline_sim_broken(sim, "the deployment has not ended within an hour");
-		r = pass_time(sim, STEP_US, err);
+		code = pass_time(sim, STEP_US, err);
 	}
-	return r;
+	return code;
 }
 
 static int be_quiet(struct pipeline_sim *sim, struct err *err)
 {
-	int r = 0;
+	int code = 0;
 
-	for (int64_t passed_us = 0; r == 0 && passed_us < QUIET_US; passed_us += STEP_US)
-		r = pass_time(sim, STEP_US, err);
-	return r;
+	for (int64_t passed_us = 0; code == 0 && passed_us < QUIET_US; passed_us += STEP_US)
+		code = pass_time(sim, STEP_US, err);
+	return code;
 }
 
 /* ---- the course ---- */
@@ -89,18 +89,18 @@ static int bring_up(struct pipeline_sim *sim, struct err *err)
 {
 	enum pipeline_deployment_state state = PIPELINE_DEPLOYMENT_PENDING;
 	bool is_broken = sim->plan.is_broken;
-	int r;
+	int code;
 
 	sim->plan.is_broken = false;
-	r = pipeline_sim_deploy(sim, 1, err);
-	if (r >= 0)
-		r = wait_for_end(sim, &state, err);
-	if (r >= 0)
-		r = be_quiet(sim, err);
-	if (r >= 0 && !sim->broken[0] && state != PIPELINE_DEPLOYMENT_SUCCESS)
+	code = pipeline_sim_deploy(sim, 1, err);
+	if (code >= 0)
+		code = wait_for_end(sim, &state, err);
+	if (code >= 0)
+		code = be_quiet(sim, err);
+	if (code >= 0 && !sim->broken[0] && state != PIPELINE_DEPLOYMENT_SUCCESS)
 		pipeline_sim_broken(sim, "the first deployment did not succeed");
 	sim->plan.is_broken = is_broken;
-	return r;
+	return code;
 }
 
 static void begin_faults(struct pipeline_sim *sim)
@@ -124,41 +124,42 @@ static int cancel(struct pipeline_sim *sim, struct err *err)
 {
 	int64_t at_us = runner_now_us(sim->root) + (int64_t)sim_draw(sim, CANCEL_MOST_US);
 	enum pipeline_deployment_state state;
-	int r = 0;
+	int code = 0;
 
-	while (r == 0 && runner_now_us(sim->root) < at_us && !pipeline_sim_has_ended(sim, &state))
-		r = pass_time(sim, STEP_US, err);
-	if (r == 0 && pipeline_sim_cancel(sim, true, err) == -EIO)
+	while (code == 0 && runner_now_us(sim->root) < at_us &&
+		!pipeline_sim_has_ended(sim, &state))
+		code = pass_time(sim, STEP_US, err);
+	if (code == 0 && pipeline_sim_cancel(sim, true, err) == -EIO)
 		pipeline_sim_cancel(sim, true, err);
-	return r;
+	return code;
 }
 
 static int deploy_next(struct pipeline_sim *sim, bool cancels, struct err *err)
 {
 	enum pipeline_deployment_state state = PIPELINE_DEPLOYMENT_PENDING;
 	struct simulated_counts counts;
-	int r;
+	int code;
 
 	pipeline_checker_begin(sim->checker, floor_of(&sim->plan));
 	do
-		r = pipeline_sim_deploy(sim, 2, err);
-	while (r == -EIO);
-	if (r >= 0 && cancels)
-		r = cancel(sim, err);
-	if (r >= 0)
-		r = wait_for_end(sim, &state, err);
+		code = pipeline_sim_deploy(sim, 2, err);
+	while (code == -EIO);
+	if (code >= 0 && cancels)
+		code = cancel(sim, err);
+	if (code >= 0)
+		code = wait_for_end(sim, &state, err);
 	sim->is_faulty = false;
 	simulated_world_counts(sim->machines, &counts);
 	sim->result.task_deaths = (unsigned)counts.task_deaths;
 	simulated_world_calm_down(sim->machines);
-	if (r < 0 || sim->broken[0])
-		return r;
+	if (code < 0 || sim->broken[0])
+		return code;
 	count_end(sim, state);
-	r = be_quiet(sim, err);
-	if (r >= 0)
+	code = be_quiet(sim, err);
+	if (code >= 0)
 		pipeline_checker_check_end(sim->checker,
 			state == PIPELINE_DEPLOYMENT_SUCCESS ? 2 : 1);
-	return r;
+	return code;
 }
 
 /* ---- runs ---- */
@@ -180,11 +181,11 @@ static void set_up(struct pipeline_sim *sim, uint64_t seed, FILE *trace, bool st
 
 static int open_all(struct pipeline_sim *sim, struct err *err)
 {
-	int r = pipeline_sim_open_world(sim, err);
+	int code = pipeline_sim_open_world(sim, err);
 
-	if (r >= 0)
-		r = pipeline_sim_open_store(sim, err);
-	return r < 0 ? r : bring_up(sim, err);
+	if (code >= 0)
+		code = pipeline_sim_open_store(sim, err);
+	return code < 0 ? code : bring_up(sim, err);
 }
 
 /* -EDEADLK is a property that is broken. */
@@ -241,24 +242,24 @@ int pipeline_simulation_run(uint64_t seed, const struct pipeline_simulation *sim
 {
 	struct pipeline_sim sim = {.bug = simulation->bug};
 	bool cancels;
-	int r;
+	int code;
 
 	set_up(&sim, seed, simulation->trace, simulation->trace_steps);
 	draw_plan(&sim);
 	sim.server_count = 1 + (unsigned)sim_draw(&sim, SIM_SERVERS);
 	cancels = sim_one_in(&sim, CANCELS_ONE_IN);
-	r = open_all(&sim, err);
-	if (r >= 0 && !sim.broken[0]) {
+	code = open_all(&sim, err);
+	if (code >= 0 && !sim.broken[0]) {
 		begin_faults(&sim);
-		r = deploy_next(&sim, cancels, err);
+		code = deploy_next(&sim, cancels, err);
 	}
-	r = judge(&sim, r, err);
-	if (r == -EBADMSG)
-		err_prefix(err, r, "seed %" PRIu64, seed);
-	if (ret_result && (r == 0 || r == -EBADMSG))
+	code = judge(&sim, code, err);
+	if (code == -EBADMSG)
+		err_prefix(err, code, "seed %" PRIu64, seed);
+	if (ret_result && (code == 0 || code == -EBADMSG))
 		*ret_result = sim.result;
 	finish(&sim);
-	return r;
+	return code;
 }
 
 /* ---- scenarios ---- */
@@ -267,34 +268,34 @@ static int scale(struct pipeline_sim *sim, const struct pipeline_scenario *scena
 	struct err *err)
 {
 	_arena_ struct arena *arena = arena_new(0);
-	int r = 0;
+	int code = 0;
 
 	if (scenario->scales_after_ms == 0)
 		return 0;
-	for (unsigned at_ms = 0; r >= 0 && at_ms < scenario->scales_after_ms; at_ms += STEP_MS)
-		r = pass_time(sim, STEP_US, err);
+	for (unsigned at_ms = 0; code >= 0 && at_ms < scenario->scales_after_ms; at_ms += STEP_MS)
+		code = pass_time(sim, STEP_US, err);
 	sim->plan.desired = scenario->scaled;
 	pipeline_sim_request(sim, &ecs_service, arena, "UpdateService",
 		"{'service':'" SIM_APPLICATION "','desiredCount':%lld}",
 		(long long)scenario->scaled);
-	return r;
+	return code;
 }
 
 static int deploy_again(struct pipeline_sim *sim, enum pipeline_deployment_state *state,
 	struct pipeline_scenario_result *result, struct err *err)
 {
-	int r;
+	int code;
 
 	sim->plan.stages = NULL;
 	sim->plan.is_broken = false;
 	pipeline_checker_begin(sim->checker, PIPELINE_INTERRUPTED);
-	r = pipeline_sim_deploy(sim, 3, err);
-	if (r >= 0)
-		r = wait_for_end(sim, state, err);
-	if (r >= 0)
-		r = be_quiet(sim, err);
-	if (r < 0)
-		return r;
+	code = pipeline_sim_deploy(sim, 3, err);
+	if (code >= 0)
+		code = wait_for_end(sim, state, err);
+	if (code >= 0)
+		code = be_quiet(sim, err);
+	if (code < 0)
+		return code;
 	snprintf(result->state, sizeof(result->state), "%s",
 		pipeline_deployment_state_name(*state));
 	pipeline_checker_check_end(sim->checker, 3);
@@ -306,33 +307,33 @@ static int play(struct pipeline_sim *sim, const struct pipeline_scenario *scenar
 {
 	enum pipeline_deployment_state state = PIPELINE_DEPLOYMENT_PENDING;
 	bool has_previous = !scenario->is_first;
-	int r;
+	int code;
 
 	if (has_previous)
 		pipeline_checker_begin(sim->checker, scenario->allows_interruption
 							     ? PIPELINE_INTERRUPTED
 							     : floor_of(&sim->plan));
 	pipeline_checker_note(sim->checker);
-	r = pipeline_sim_deploy(sim, 2, err);
-	if (r >= 0)
-		r = scale(sim, scenario, err);
-	for (unsigned at_ms = 0; r >= 0 && at_ms < scenario->cancels_after_ms; at_ms += STEP_MS)
-		r = pass_time(sim, STEP_US, err);
-	if (r >= 0 && scenario->cancels_after_ms > 0)
-		r = pipeline_sim_cancel(sim, scenario->rolls_back, err);
-	if (r >= 0)
-		r = wait_for_end(sim, &state, err);
+	code = pipeline_sim_deploy(sim, 2, err);
+	if (code >= 0)
+		code = scale(sim, scenario, err);
+	for (unsigned at_ms = 0; code >= 0 && at_ms < scenario->cancels_after_ms; at_ms += STEP_MS)
+		code = pass_time(sim, STEP_US, err);
+	if (code >= 0 && scenario->cancels_after_ms > 0)
+		code = pipeline_sim_cancel(sim, scenario->rolls_back, err);
+	if (code >= 0)
+		code = wait_for_end(sim, &state, err);
 	pipeline_sim_read_reason(sim, result->reason, sizeof(result->reason));
-	if (r >= 0 && scenario->retries_rollback)
-		r = pipeline_sim_retry(sim, err);
-	if (r >= 0 && scenario->retries_rollback)
-		r = wait_for_end(sim, &state, err);
-	if (r >= 0)
-		r = be_quiet(sim, err);
-	if (r >= 0 && scenario->deploys_again)
+	if (code >= 0 && scenario->retries_rollback)
+		code = pipeline_sim_retry(sim, err);
+	if (code >= 0 && scenario->retries_rollback)
+		code = wait_for_end(sim, &state, err);
+	if (code >= 0)
+		code = be_quiet(sim, err);
+	if (code >= 0 && scenario->deploys_again)
 		return deploy_again(sim, &state, result, err);
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	snprintf(result->state, sizeof(result->state), "%s", pipeline_deployment_state_name(state));
 	if (has_previous && (scenario->cancels_after_ms == 0 || scenario->rolls_back) &&
 		(!scenario->refused || scenario->retries_rollback))
@@ -348,7 +349,7 @@ int pipeline_simulation_play(const struct pipeline_scenario *scenario,
 		.refused = scenario->refused, .refused_times = scenario->refused_times};
 	struct pipeline_scenario_result result = {0};
 	_buffer_ struct buffer end = {0};
-	int r;
+	int code;
 
 	set_up(&sim, SEED, NULL, false);
 	sim.plan = (struct pipeline_plan){.course = scenario->course,
@@ -360,23 +361,23 @@ int pipeline_simulation_play(const struct pipeline_scenario *scenario,
 		.is_broken = scenario->is_broken,
 		/* Without them a broken version does not start. */
 		.has_health_checks = !scenario->is_first};
-	r = pipeline_sim_open_world(&sim, err);
-	if (r >= 0)
-		r = pipeline_sim_open_store(&sim, err);
-	if (r >= 0 && !scenario->is_first)
-		r = bring_up(&sim, err);
+	code = pipeline_sim_open_world(&sim, err);
+	if (code >= 0)
+		code = pipeline_sim_open_store(&sim, err);
+	if (code >= 0 && !scenario->is_first)
+		code = bring_up(&sim, err);
 	sim.plan.stages = scenario->stages;
-	if (r >= 0 && !sim.broken[0])
-		r = play(&sim, scenario, &result, err);
-	if (r >= 0)
+	if (code >= 0 && !sim.broken[0])
+		code = play(&sim, scenario, &result, err);
+	if (code >= 0)
 		pipeline_checker_describe(sim.checker, &end);
 	pipeline_checker_take_notes(sim.checker, &result.calls, &result.moments);
-	r = judge(&sim, r, err);
+	code = judge(&sim, code, err);
 	result.end = buffer_take(&end, NULL);
 	result.most_previewed = pipeline_checker_most_previewed(sim.checker);
 	finish(&sim);
 	*ret_result = result;
-	return r;
+	return code;
 }
 
 void pipeline_scenario_result_free(struct pipeline_scenario_result *result)
@@ -428,26 +429,26 @@ int pipeline_simulation_crash(const struct pipeline_kill *kill, unsigned *ret_ca
 	struct pipeline_sim sim = {
 		.bug = kill->bug, .kill_at = kill->call, .kill_after = kill->after};
 	_buffer_ struct buffer end = {0};
-	int r;
+	int code;
 
 	set_up(&sim, SEED, kill->trace, false);
 	sim.plan = (struct pipeline_plan){.course = kill->course,
 		.desired = 3,
 		.scale = kill->course.is_canary ? 50 : 100,
 		.percent = kill->course.is_canary ? 33 : 100};
-	r = open_all(&sim, err);
+	code = open_all(&sim, err);
 	sim.is_counting = true;
-	if (r >= 0 && !sim.broken[0])
-		r = deploy_next(&sim, false, err);
-	if (r >= 0 && !sim.broken[0])
+	if (code >= 0 && !sim.broken[0])
+		code = deploy_next(&sim, false, err);
+	if (code >= 0 && !sim.broken[0])
 		check_log(&sim);
-	if (r >= 0 && !sim.broken[0])
+	if (code >= 0 && !sim.broken[0])
 		pipeline_checker_describe(sim.checker, &end);
-	r = judge(&sim, r, err);
-	if (r == 0) {
+	code = judge(&sim, code, err);
+	if (code == 0) {
 		*ret_calls = sim.calls;
 		*ret_end = buffer_take(&end, NULL);
 	}
 	finish(&sim);
-	return r;
+	return code;
 }

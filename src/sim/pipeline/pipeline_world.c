@@ -203,14 +203,14 @@ static int tend(struct store_transaction *transaction, void *context, struct err
 		.view = store_head(transaction), .kind = &elb_target_kind, .index = -1};
 	const struct store_object *targets[TARGETS_AT_ONCE], *target;
 	size_t count = 0;
-	int r = 0;
+	int code = 0;
 
 	/* A cursor does not survive a change. */
 	while (count < TARGETS_AT_ONCE && (target = store_next(&cursor)))
 		targets[count++] = target;
-	for (size_t i = 0; r == 0 && i < count; i++)
-		r = tend_target(sim, transaction, targets[i], err);
-	return r;
+	for (size_t i = 0; code == 0 && i < count; i++)
+		code = tend_target(sim, transaction, targets[i], err);
+	return code;
 }
 
 /* Only groups without traffic become sick: the others would break I1 without any fault of the engine. */
@@ -255,10 +255,10 @@ static int open_machines(struct pipeline_sim *sim, struct err *err)
 {
 	struct simulated_config config = {
 		.instances = INSTANCES, .cpu = 4096, .memory = INSTANCE_MEMORY};
-	int r = simulated_world_new(sim->root, &config, &sim->machines, err);
+	int code = simulated_world_new(sim->root, &config, &sim->machines, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	sim->ecs.name = "ecs";
 	sim->ecs.has_machines = true;
 	return service_server_boot(&sim->ecs, sim->root, sim->remote_store, sim->machines, err);
@@ -274,10 +274,10 @@ int pipeline_sim_open_world(struct pipeline_sim *sim, struct err *err)
 		.clock = runner_clock(sim->root),
 		.inline_writes = true};
 	struct aws_dispatch_config dispatch = {.clock = config.clock, .random = sim->random};
-	int r = store_open(&config, &sim->remote_store, err);
+	int code = store_open(&config, &sim->remote_store, err);
 
-	if (r < 0)
-		return r;
+	if (code < 0)
+		return code;
 	dispatch.store = sim->remote_store;
 	sim->remote_dispatcher = aws_dispatcher_new(&dispatch);
 	aws_dispatcher_register(sim->remote_dispatcher, &ecs_service, NULL);
@@ -286,8 +286,8 @@ int pipeline_sim_open_world(struct pipeline_sim *sim, struct err *err)
 	pipeline_sim_request(sim, &ecs_service, arena, "CreateCluster", "{}");
 	if (!define_name(sim) || !define_balancer(sim))
 		return err_set(err, -EIO, "the names and target groups could not be created");
-	r = open_machines(sim, err);
-	return r < 0 ? r : pipeline_checker_follow(sim->checker, err);
+	code = open_machines(sim, err);
+	return code < 0 ? code : pipeline_checker_follow(sim->checker, err);
 }
 
 void pipeline_sim_close_world(struct pipeline_sim *sim)

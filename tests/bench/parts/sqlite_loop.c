@@ -10,9 +10,9 @@
 #include <string.h>
 #include <time.h>
 
-static void need(int result, sqlite3 *database)
+static void need(int code, sqlite3 *database)
 {
-	if (result == SQLITE_OK || result == SQLITE_DONE)
+	if (code == SQLITE_OK || code == SQLITE_DONE)
 		return;
 	fprintf(stderr, "sqlite_loop: %s\n", sqlite3_errmsg(database));
 	exit(1);

@@ -318,7 +318,7 @@ static int run_exec(struct probe *probe, struct err *err)
 	struct json *answer = json_new_object(probe->arena);
 	pthread_t threads[3];
 	struct kube_exec *exec;
-	int at = 4, code = 0, r;
+	int at = 4, exit_code = 0, code;
 
 	for (; word(probe, at) && strcmp(word(probe, at), "--") != 0; at++) {
 		request.input |= strcmp(word(probe, at), "-i") == 0;
@@ -327,23 +327,23 @@ static int run_exec(struct probe *probe, struct err *err)
 	while (word(probe, ++at))
 		command[request.command_count++] = span_of(word(probe, at));
 	request.command = command;
-	r = kube_exec_start(probe->client, &request, &exec, err);
-	if (r < 0)
-		return r;
+	code = kube_exec_start(probe->client, &request, &exec, err);
+	if (code < 0)
+		return code;
 	kube_exec_take_descriptors(exec, &copies[0].to, &copies[1].from, &copies[2].from);
 	json_set_bool(probe->arena, answer, "canCloseInput", kube_exec_can_close_input(exec));
 	if (request.terminal)
 		kube_exec_resize(exec, 33, 77);
 	for (int i = request.input ? 0 : 1; i < 3; i++)
 		pthread_create(&threads[i], NULL, copy, &copies[i]);
-	r = kube_exec_wait(exec, &code, err);
+	code = kube_exec_wait(exec, &exit_code, err);
 	kube_exec_free(exec);
 	for (int i = request.input ? 0 : 1; i < 3; i++)
 		pthread_join(threads[i], NULL);
-	json_set_integer(probe->arena, answer, "exitCode", code);
+	json_set_integer(probe->arena, answer, "exitCode", exit_code);
 	json_set_string(probe->arena, answer, "output", buffer_span(&copies[1].text));
 	json_set_string(probe->arena, answer, "error", buffer_span(&copies[2].text));
-	if (r == 0)
+	if (code == 0)
 		print(answer);
 	for (int i = 1; i < 3; i++) {
 		buffer_clear(&copies[i].text);
@@ -351,7 +351,7 @@ static int run_exec(struct probe *probe, struct err *err)
 	}
 	if (request.input && !request.terminal)
 		close(copies[0].to);
-	return r;
+	return code;
 }
 
 /* ---- the informer ---- */

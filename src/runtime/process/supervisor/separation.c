@@ -110,17 +110,17 @@ int separation_go_to_background(const struct plan *plan, struct separation *ret_
 	struct way_back back = {-1, -1, -1};
 	struct err problem;
 	pid_t pid;
-	int r;
+	int code;
 
 	if (!plan->plain && geteuid() == 0) {
-		r = leave(&back, &problem);
-		if (r == 0)
-			r = fork_separated(&problem);
-		separation.separated = r == 0;
-		if (r < 0)
+		code = leave(&back, &problem);
+		if (code == 0)
+			code = fork_separated(&problem);
+		separation.separated = code == 0;
+		if (code < 0)
 			snprintf(separation.reason, sizeof(separation.reason), "%.150s",
 				problem.message);
-		if (r < 0 && go_back(&back, err) < 0)
+		if (code < 0 && go_back(&back, err) < 0)
 			return err->code;
 		close_way_back(&back);
 	}
