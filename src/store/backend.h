@@ -65,6 +65,11 @@ struct store_backend_operations {
 	void (*rollback)(struct store_backend *backend);
 	int (*settle)(struct store_backend *backend, uint64_t first, uint64_t last,
 		bool *ret_durable, struct err *err);
+	/* The fingerprint of the key that seals this database; 0: none yet. A fingerprint other than 0 is
+	 * kept if there is none, durably: of servers that do this at once, one succeeds, and all read the
+	 * same. NULL: nothing is sealed. */
+	int (*bind_key)(struct store_backend *backend, uint64_t fingerprint, uint64_t *ret_bound,
+		struct err *err);
 	/* A descriptor that becomes readable when others wrote, or -1; and how long to wait at most
 	 * before looking anyway (milliseconds, -1: for ever). The store polls it when idle, then calls
 	 * follow (begin + rollback where that is NULL) to take over what is new. */

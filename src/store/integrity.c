@@ -15,11 +15,13 @@
 #include "base/random.h"
 
 #define SEAL_VERSION 1 /* of what is sealed; not STORE_FORMAT: old seals outlive a migration */
+#define FINGERPRINT_TEXT "\0slipway key" /* begins with no version of a seal */
 #define KEY_SIZE 32
 #define KEY_TEXT_SIZE (2 * KEY_SIZE) /* as hexadecimal digits, and a line end that may be missing */
 
 struct integrity {
 	char *path;
+	bool saved; /* this process has made the file */
 	unsigned char key[KEY_SIZE];
 	EVP_MAC *mac;
 	EVP_MAC_CTX *context;
@@ -146,7 +148,15 @@ int integrity_save(struct integrity *integrity, struct err *err)
 	}
 	if (number)
 		return err_system(err, number, "make key file '%s'", integrity->path);
+	integrity->saved = true;
 	return sync_folder_of(integrity->path, err);
+}
+
+void integrity_forget(struct integrity *integrity)
+{
+	if (integrity->saved)
+		unlink(integrity->path);
+	integrity->saved = false;
 }
 
 void integrity_free(struct integrity *integrity)
@@ -190,6 +200,24 @@ int integrity_seal(struct integrity *integrity, const struct store_row *row,
 	fine = fine && EVP_MAC_final(context, ret_mac, &size, STORE_MAC_SIZE) &&
 	       size == STORE_MAC_SIZE;
 	return fine ? 0 : err_set(err, -EIO, "OpenSSL cannot compute HMAC-SHA256");
+}
+
+int integrity_fingerprint(struct integrity *integrity, uint64_t *ret_fingerprint, struct err *err)
+{
+	unsigned char mac[STORE_MAC_SIZE];
+	EVP_MAC_CTX *context = integrity->context;
+	uint64_t fingerprint = 0;
+	size_t size = 0;
+
+	if (!EVP_MAC_init(context, NULL, 0, NULL) ||
+		!EVP_MAC_update(context, (const unsigned char *)FINGERPRINT_TEXT,
+			sizeof(FINGERPRINT_TEXT) - 1) ||
+		!EVP_MAC_final(context, mac, &size, sizeof(mac)) || size != sizeof(mac))
+		return err_set(err, -EIO, "OpenSSL cannot compute HMAC-SHA256");
+	for (size_t i = 0; i < sizeof(fingerprint); i++)
+		fingerprint = fingerprint << 8 | mac[i];
+	*ret_fingerprint = fingerprint ? fingerprint : 1;
+	return 0;
 }
 
 int integrity_check(struct integrity *integrity, const struct store_row *row, struct err *err)

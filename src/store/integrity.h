@@ -14,6 +14,10 @@ int integrity_open(const char *key_path, struct integrity **ret_integrity, bool 
 	struct err *err);
 /* Writes the key file (0600); when another server was quicker, takes over its key. */
 int integrity_save(struct integrity *integrity, struct err *err);
+/* Removes the key file, if it still has the key that integrity_save() has just written. */
+void integrity_forget(struct integrity *integrity);
+/* Names the key without disclosing it; never 0. */
+int integrity_fingerprint(struct integrity *integrity, uint64_t *ret_fingerprint, struct err *err);
 void integrity_free(struct integrity *integrity); /* NULL is fine */
 
 int integrity_seal(struct integrity *integrity, const struct store_row *row,

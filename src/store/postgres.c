@@ -5,6 +5,7 @@
  *     slipway.log     one row per change, by revision, with its texts
  *     slipway.live    (kind, key) -> the revision in the log that holds there now
  *     slipway.format  one row: the version of all this
+ *     slipway.seal    one row, from the first start on: the fingerprint of the key that seals the records
  *
  * A writer locks the head's row, reads the rows others appended since its last read, appends, moves
  * the head and commits: so the log has one order, and a server reads all of it before it decides.
@@ -88,6 +89,8 @@ static int connect_once(struct postgres *postgres, bool opening, struct err *err
 	/* Only at opening is a database brought forward: one that lost its tables later is not an empty one. */
 	code = postgres_format_open(postgres->session, postgres_format_steps, STORE_FORMAT, opening,
 		&reason);
+	if (code >= 0)
+		code = postgres_format_complete(postgres->session, &reason);
 	if (code >= 0)
 		code = postgres_session_prepare(postgres->session, postgres_statements,
 			STATEMENT_COUNT, &reason);
@@ -613,6 +616,37 @@ static int postgres_settle(struct store_backend *backend, uint64_t first, uint64
 	}
 }
 
+/* ---- the key ---- */
+
+static int postgres_bind_key(struct store_backend *backend, uint64_t fingerprint,
+	uint64_t *ret_bound, struct err *err)
+{
+	struct postgres *postgres = postgres_of(backend);
+	_arguments_ struct postgres_arguments arguments = {0};
+	PGresult *results[3] = {0};
+	size_t bound = fingerprint != 0 ? 2 : 1; /* the statement that reads it */
+	int code = connect_if_lost(postgres, err);
+
+	if (code < 0)
+		return code;
+	postgres_session_add(postgres->session, BEGIN_WRITE, NULL);
+	if (fingerprint != 0) {
+		postgres_add_integer(&arguments, (int64_t)fingerprint);
+		postgres_session_add(postgres->session, KEEP_SEAL, &arguments);
+	}
+	postgres_session_add(postgres->session, READ_SEAL, NULL);
+	postgres_session_add(postgres->session, COMMIT, NULL);
+	code = postgres_session_run(postgres->session, results, LENGTH(results), err);
+	if (code >= 0)
+		*ret_bound = PQntuples(results[bound]) == 1
+				     ? (uint64_t)postgres_integer(results[bound], 0, 0)
+				     : 0;
+	else
+		abandon(postgres);
+	clear_results(results, LENGTH(results));
+	return code;
+}
+
 /* ---- waiting and ending ---- */
 
 static int postgres_wait_descriptor(struct store_backend *backend, int *ret_timeout_ms)
@@ -644,6 +678,7 @@ static const struct store_backend_operations postgres_operations = {
 	.commit = postgres_commit,
 	.rollback = postgres_rollback,
 	.settle = postgres_settle,
+	.bind_key = postgres_bind_key,
 	.wait_descriptor = postgres_wait_descriptor,
 	.follow = postgres_follow,
 	.close = postgres_close,

@@ -95,3 +95,13 @@ int postgres_format_open(struct postgres_session *session, const char *const *st
 	}
 	return code < 0 ? code : postgres_format_check(format, step_count, err);
 }
+
+int postgres_format_complete(struct postgres_session *session, struct err *err)
+{
+	_result_ PGresult *exists = NULL;
+	int code = postgres_session_execute(session, postgres_seal_exists, &exists, err);
+
+	if (code >= 0 && !answers_true(exists))
+		code = execute(session, postgres_seal_make, err);
+	return code;
+}

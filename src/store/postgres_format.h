@@ -19,5 +19,7 @@ int postgres_format_check(int64_t format, int known, struct err *err);
  * first. */
 int postgres_format_open(struct postgres_session *session, const char *const *steps, int step_count,
 	bool forward, struct err *err);
+/* Afterwards: makes what was added to the tables without raising the format. */
+int postgres_format_complete(struct postgres_session *session, struct err *err);
 
 #endif

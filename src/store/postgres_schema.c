@@ -16,6 +16,14 @@ const char postgres_format_lock_empty[] = LOCK_SCHEMA;
 const char postgres_format_lock[] =
 	LOCK_SCHEMA ";SELECT revision FROM slipway.head WHERE single FOR UPDATE";
 
+#define MAKE_SEAL                                                                                  \
+	"CREATE TABLE IF NOT EXISTS slipway.seal ("                                                \
+	"  single boolean PRIMARY KEY DEFAULT true CHECK (single),"                                \
+	"  fingerprint bigint NOT NULL);"
+
+const char postgres_seal_exists[] = "SELECT to_regclass('slipway.seal') IS NOT NULL";
+const char postgres_seal_make[] = LOCK_SCHEMA ";" MAKE_SEAL "COMMIT";
+
 /* The operator may have made the schema. */
 static const char make_tables[] =
 	"DO $$ BEGIN IF to_regnamespace('slipway') IS NULL THEN CREATE SCHEMA slipway; END IF; END "
@@ -44,7 +52,7 @@ static const char make_tables[] =
 	"  key bytea NOT NULL,"
 	"  revision bigint NOT NULL,"
 	"  PRIMARY KEY (kind, key)"
-	") WITH (fillfactor = 80);"
+	") WITH (fillfactor = 80);" MAKE_SEAL
 	"INSERT INTO slipway.head (revision, pruned) VALUES (0, 0) ON CONFLICT DO NOTHING;"
 	"INSERT INTO slipway.format (version) VALUES (0) ON CONFLICT DO NOTHING";
 
@@ -116,4 +124,7 @@ const char *const postgres_statements[STATEMENT_COUNT] = {
 	[END_STUCK] = END_SESSIONS_WHERE
 	"application_name LIKE 'slipway-%'"
 	" AND query_start < clock_timestamp() - current_setting('lock_timeout')::interval / 2",
+	[KEEP_SEAL] = "INSERT INTO slipway.seal (fingerprint) VALUES ($1::bigint)"
+		      " ON CONFLICT DO NOTHING",
+	[READ_SEAL] = "SELECT fingerprint FROM slipway.seal WHERE single",
 };

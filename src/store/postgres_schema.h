@@ -6,6 +6,9 @@
 /* In text, before the statements are prepared. */
 extern const char postgres_schema_exists[];
 extern const char postgres_format_query[];
+/* The table of the key's fingerprint came without a new format: servers that do not know it ignore it. */
+extern const char postgres_seal_exists[];
+extern const char postgres_seal_make[];
 /* Begin a transaction and lock out servers that take a step or, with tables, write. */
 extern const char postgres_format_lock_empty[];
 extern const char postgres_format_lock[];
@@ -37,6 +40,8 @@ enum statement {
 	NOTIFY,
 	END_OWN,
 	END_STUCK,
+	KEEP_SEAL,
+	READ_SEAL,
 	STATEMENT_COUNT,
 };
 

@@ -250,6 +250,25 @@ static void sqlite_rollback(struct store_backend *backend)
 	(void)backend; /* the transaction begins with the commit */
 }
 
+static int sqlite_bind_key(struct store_backend *backend, uint64_t fingerprint, uint64_t *ret_bound,
+	struct err *err)
+{
+	struct sqlite_backend *sqlite = sqlite_of(backend);
+	_free_ char *keep =
+		memory_format("INSERT INTO meta VALUES('key', %lld) ON CONFLICT DO NOTHING",
+			(long long)fingerprint);
+	int64_t bound = 0;
+	int code = 0;
+
+	if (fingerprint != 0 && sqlite3_exec(sqlite->database, keep, NULL, NULL, NULL) != SQLITE_OK)
+		code = sqlite_fail(sqlite, "write database", err);
+	if (code == 0)
+		code = query_number(sqlite, "SELECT value FROM meta WHERE name = 'key'", &bound,
+			err);
+	*ret_bound = (uint64_t)bound;
+	return code;
+}
+
 static int sqlite_settle(struct store_backend *backend, uint64_t first, uint64_t last,
 	bool *ret_durable, struct err *err)
 {
@@ -270,6 +289,7 @@ static const struct store_backend_operations sqlite_operations = {
 	.commit = sqlite_commit,
 	.rollback = sqlite_rollback,
 	.settle = sqlite_settle,
+	.bind_key = sqlite_bind_key,
 	.wait_descriptor = sqlite_wait_descriptor,
 	.close = sqlite_close,
 };

@@ -1,4 +1,5 @@
 /* Opening and closing a store, and what can be asked about it as a whole. */
+#include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
@@ -53,7 +54,36 @@ static int config_check(const struct store_config *config, struct err *err)
 	return 0;
 }
 
-/* A new key is kept only when there is nothing yet that another one may have sealed. */
+/* Compares our key with the one that the database is bound to, and binds it to ours (`keep`) if it is to none. */
+static int check_key(struct store *store, const char *key_path, bool keep, struct err *err)
+{
+	const struct store_backend_operations *operations = store->backend->operations;
+	uint64_t ours, bound = 0;
+	int code = integrity_fingerprint(store->integrity, &ours, err);
+
+	if (code == 0 && operations->bind_key)
+		code = operations->bind_key(store->backend, keep ? ours : 0, &bound, err);
+	if (code < 0 || bound == 0 || bound == ours)
+		return code;
+	return err_set(err, -EKEYREJECTED,
+		"the database is sealed with the key %016" PRIx64 ", '%s' has %016" PRIx64
+		": is the key file the one of this database? Servers that share a database need "
+		"the "
+		"integrity.key of the first one, copied before their first start",
+		bound, key_path, ours);
+}
+
+static bool nothing_is_readable(struct store *store)
+{
+	uint64_t objects = 0;
+
+	for (size_t i = 0; i < store->kinds.count; i++)
+		objects += tree_count(view_tree(store->head.view, &store->kinds.places[i], -1));
+	return objects == 0 && quarantine_count(&store->quarantine) > 0;
+}
+
+/* A new key is kept only when there is nothing yet that another one may have sealed. The database is bound to
+ * it before anything is written: of servers that start on an empty database at once, one succeeds. */
 static int store_load(struct store *store, const char *key_path, struct err *err)
 {
 	bool fresh = false;
@@ -61,10 +91,17 @@ static int store_load(struct store *store, const char *key_path, struct err *err
 
 	if (key_path)
 		code = integrity_open(key_path, &store->integrity, &fresh, err);
+	if (code == 0 && key_path && !fresh)
+		code = check_key(store, key_path, false, err);
 	if (code == 0)
 		code = rows_load(store, fresh, err);
 	if (code == 0 && fresh)
 		code = integrity_save(store->integrity, err);
+	/* A database of an earlier slipway is bound to a key that at least one record passes with. */
+	if (code == 0 && key_path)
+		code = check_key(store, key_path, !nothing_is_readable(store), err);
+	if (code == -EKEYREJECTED && fresh)
+		integrity_forget(store->integrity);
 	if (code == -ENOKEY)
 		return err_prefix(err, code, "key file '%s'", key_path);
 	if (code < 0)

@@ -817,6 +817,32 @@ static void test_key_file(void **state)
 	assert_int_equal(statistics.quarantined, 0);
 }
 
+/* The database knows its key by itself, however few records it has. */
+static void test_a_database_keeps_its_key(void **state)
+{
+	struct test_store *test = *state;
+	_buffer_ struct buffer key = {0};
+	struct err err = {0};
+
+	test_store_open(test);
+	store_close(TAKE(test->store));
+	assert_int_equal(file_read(test->key_path, 100, &key, NULL), 0);
+	/* without any record, and without a key: the new one is not kept */
+	assert_int_equal(unlink(test->key_path), 0);
+	assert_int_equal(try_open(test, &err), -EKEYREJECTED);
+	assert_int_equal(access(test->key_path, F_OK), -1);
+	/* with one record, and another key */
+	assert_int_equal(file_replace(test->key_path, buffer_span(&key), 0600, NULL), 0);
+	test_store_open(test);
+	assert_int_equal(test_put(test->store, &thing_kind, "a", "red 1", STORE_ANY, NULL, NULL),
+		0);
+	store_close(TAKE(test->store));
+	key.data[0] = key.data[0] == '0' ? '1' : '0';
+	assert_int_equal(file_replace(test->key_path, buffer_span(&key), 0600, NULL), 0);
+	assert_int_equal(try_open(test, &err), -EKEYREJECTED);
+	assert_int_equal(access(test->key_path, F_OK), 0); /* it is the operator's file */
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -839,6 +865,7 @@ int main(void)
 		TEST_ON(test_configuration_is_checked, memory),
 		TEST_ON(test_configuration_is_checked, sqlite),
 		TEST_ON(test_key_file, sqlite),
+		TEST_ON(test_a_database_keeps_its_key, sqlite),
 	};
 
 	return cmocka_run_group_tests_name("store", tests, NULL, NULL);

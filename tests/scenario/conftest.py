@@ -334,11 +334,16 @@ class Servers:
         self.arguments = list(arguments)  # for all of them; their own come behind and win
         self.folder = tempfile.mkdtemp(prefix="slipway-test-")
 
-    def start(self, *args, state=None, env=None):
+    def launch(self, *args, state=None, env=None):
+        """Without waiting until it listens."""
         folder = os.path.join(self.folder, str(len(self.started)))
         os.mkdir(folder)
         server = Slipway(folder, self.arguments + [str(arg) for arg in args], state, env)
         self.started.append(server)
+        return server
+
+    def start(self, *args, state=None, env=None):
+        server = self.launch(*args, state=state, env=env)
         server.wait_until_listening()
         return server
 

@@ -269,7 +269,7 @@ def test_a_wrong_integrity_key_changes_nothing(start_slipway):
         file.write("0" * 64)
     refused = command("up", "--listen", "127.0.0.1:0", "--state", server.state)
     assert refused.returncode == 1
-    assert "is integrity.key the one of this database?" in refused.stderr
+    assert "is the key file the one of this database?" in refused.stderr
     os.rename(path + ".kept", path)
     again = start_slipway(state=server.state)
     assert again.key == key
