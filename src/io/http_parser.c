@@ -541,6 +541,25 @@ static bool llhttp_agrees(const struct http_parser *parser, bool chunked, uint64
 	return !(parser->llhttp.flags & F_CHUNKED) && parser->llhttp.content_length == length;
 }
 
+/* Without the port that the scheme of an absolute target has by default. */
+static struct span without_default_port(struct span host, bool secure)
+{
+	struct span port = secure ? SPAN(":443") : SPAN(":80");
+
+	if (span_ends_with(host, port))
+		host.length -= port.length;
+	return host;
+}
+
+/* A proxy in front of us may go by either of them, so they must name the same host. */
+static bool host_agrees(const struct http_request *request, struct span host)
+{
+	bool secure = request->target.data[4] == 's' || request->target.data[4] == 'S';
+
+	return span_equal_ignoring_case(without_default_port(request->host, secure),
+		without_default_port(host, secure));
+}
+
 static enum http_parser_result check_facts(struct http_parser *parser,
 	const struct head_facts *facts, bool *ret_has_body)
 {
@@ -552,6 +571,8 @@ static enum http_parser_result check_facts(struct http_parser *parser,
 		return refuse(parser, 400, "exactly one Host header is needed");
 	if (!is_host(facts->host))
 		return refuse(parser, 400, "invalid Host");
+	if (request->host.data && facts->hosts > 0 && !host_agrees(request, facts->host))
+		return refuse(parser, 400, "the request target and Host name different hosts");
 	if (facts->lengths > 1 || (facts->lengths > 0 && chunked))
 		return refuse(parser, 400, "conflicting Content-Length");
 	if (facts->lengths > 0 && !span_to_unsigned(facts->length, UINT64_MAX, &length))

@@ -45,8 +45,8 @@ struct http_request {
 	struct span target; /* as sent */
 	struct span path;   /* starts with "/" (or is "*" for OPTIONS); not decoded */
 	struct span query;  /* behind the "?", not decoded; SPAN_NONE if there is no "?" */
-	struct span
-		host; /* of an absolute target, else the Host header; SPAN_NONE in HTTP/1.0 without */
+	/* Of an absolute target, with which Host agrees, else the Host header; SPAN_NONE in HTTP/1.0 without. */
+	struct span host;
 	const struct http_header *headers; /* in the order sent */
 	size_t header_count;
 	struct span body;    /* decoded from chunks; "" if there is none */
