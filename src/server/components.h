@@ -30,6 +30,7 @@
 #include "server/admin_key.h"
 #include "server/audit.h"
 #include "server/config.h"
+#include "server/request_origin.h"
 #include "server/streams.h"
 
 #define SERVER_CONTROLLERS_MAX 32
@@ -59,6 +60,7 @@ struct server {
 	struct store *store;
 	struct audit *audit;
 	struct access_key_ring *ring;
+	struct request_origin_rules origin_rules;
 	struct aws_dispatcher *dispatcher;
 	struct rest_service rest;
 	struct runner *runner;
@@ -77,8 +79,8 @@ struct server {
 	_Atomic bool maintainer_runs;
 	char host[ID_HEX_SIZE]; /* distinguishes runtimes that share a store */
 	char *task_folder;
-	bool task_folder_is_temporary;
-	_Atomic unsigned programs;                    /* see task_exec.c */
+	char *temporary_folder;    /* above task_folder; NULL: that is in the state folder */
+	_Atomic unsigned programs; /* see task_exec.c */
 	struct streams *change_streams, *log_streams; /* NULL: not yet */
 	struct change_operation change_operations[SERVER_CHANGE_OPERATIONS_MAX];
 	size_t change_operation_count;
@@ -137,7 +139,7 @@ void rest_refuse(struct http_exchange *exchange, int status, const char *code, c
 
 /*
  * The caller, in the request's arena. The signature must be for service. Returns NULL and fills
- * the failure when authentication fails.
+ * the failure when authentication fails, or when a page of another site sent the request.
  */
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
 	const char *service, struct sigv4_failure *failure);

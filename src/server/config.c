@@ -18,6 +18,7 @@
 #include "server/config_targets.h"
 #include "server/config_value.h"
 #include "server/config_webhooks.h"
+#include "server/request_origin.h"
 
 #define INSTANCES_MAX 1000 /* that share a machine */
 #define FLAG_COLUMN 27     /* where the text of a flag begins in help */
@@ -178,6 +179,9 @@ static const struct key {
 	{"pipelines.pollInterval", "poll-interval", VALUE_DURATION, OFFSET(pipelines.poll_ms), NULL,
 		100, 86400000, "30s", "DURATION",
 		"How often the branches of repositories are polled."},
+	{"tasks.processesMax", NULL, VALUE_INTEGER, OFFSET(task_processes_max), NULL, 0, 4194304,
+		"4096", NULL,
+		"Processes and threads that a task of the process runtime may have. 0: no limit."},
 	{"stopTasksOnExit", "stop-tasks-on-exit", VALUE_BOOL, OFFSET(stop_tasks_on_exit), NULL, 0,
 		0, "false", NULL,
 		"Stop all tasks of this machine when slipway ends. Always so with ephemeral."},
@@ -227,6 +231,19 @@ static const struct key {
 	{"http.connectionsPerAddress", NULL, VALUE_INTEGER, OFFSET(http_connections_per_address),
 		NULL, 1, 1000000, "1000", NULL,
 		"Connections open at once from one address; loopback is exempt."},
+	{"http.hosts", "hosts", VALUE_TEXT, OFFSET(http_hosts), NULL, 0, 0, "", "NAME,...",
+		"Names by which clients call this server without a signature (auth none, metrics), "
+		"besides its addresses, localhost, this machine's name and the names of "
+		"dns.domain: NAME, *.DOMAIN for those below it, or * for all, which gives up the "
+		"protection from web pages by DNS rebinding."},
+	{"http.origins", NULL, VALUE_TEXT, OFFSET(http_origins), NULL, 0, 0, "", NULL,
+		"Origins of web pages that may send requests, besides the server's own, separated "
+		"by commas: https://console.example.com, where a proxy changes the Host."},
+	{"metrics.access", NULL, VALUE_CHOICE, OFFSET(metrics_access), "any|loopback|none", 0, 0,
+		"any", NULL, "From where /metrics may be read."},
+	{"metrics.tokenFile", NULL, VALUE_TEXT, OFFSET(metrics_token_file), NULL, 0, 0, "", NULL,
+		"File with a token that readers of /metrics must send (Authorization: Bearer "
+		"TOKEN). Read at every request."},
 	{"limits.readsPerSecond", NULL, VALUE_INTEGER, OFFSET(limits_reads_per_second), NULL, 0,
 		1000000000, "0", NULL,
 		"Reads an account may make per second before it is throttled. 0: no limit."},
@@ -714,6 +731,7 @@ static int check_balancers(struct server_config *config, struct arena *arena, st
 
 int server_config_check(struct server_config *config, struct arena *arena, struct err *err)
 {
+	struct request_origin_rules rules;
 	const char *address;
 	uint16_t port;
 	uint64_t digits;
@@ -741,6 +759,9 @@ int server_config_check(struct server_config *config, struct arena *arena, struc
 	code = check_dns(config, arena, err);
 	if (code == 0)
 		code = check_balancers(config, arena, err);
+	if (code < 0)
+		return code;
+	code = request_origin_read(config, &rules, err);
 	if (code < 0)
 		return code;
 	if (config->tls_key && !config->tls_certificate)

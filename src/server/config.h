@@ -54,6 +54,7 @@ struct server_config {
 	const char *sync_service_status;
 	const char *sync_task_status;
 	const char *secrets;
+	int64_t task_processes_max;
 	bool stop_tasks_on_exit;
 	int64_t drain_seconds;
 	const char *dns_listen; /* NULL after the check: off */
@@ -69,6 +70,10 @@ struct server_config {
 	int64_t http_body_max;
 	int64_t http_connections_max;
 	int64_t http_connections_per_address;
+	const char *http_hosts; /* see request_origin.h */
+	const char *http_origins;
+	const char *metrics_access;
+	const char *metrics_token_file; /* NULL: none */
 	int64_t limits_reads_per_second;
 	int64_t limits_writes_per_second;
 	int64_t limits_environments;

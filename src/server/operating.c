@@ -1,12 +1,15 @@
 /* Requests of operators: liveness, readiness, version, metrics, reset. */
+#include <openssl/crypto.h>
 #include <stdio.h>
 #include <sys/resource.h>
 
 #include "aws/access_key.h"
+#include "base/file.h"
 #include "ecs/ecs.h"
 #include "server/components.h"
 
 #define RESET_BATCH 1000
+#define METRICS_TOKEN_MAX ((size_t)4096)
 
 static const struct http_header text_plain[] = {
 	{SPAN("content-type"), SPAN("text/plain; charset=utf-8")},
@@ -204,6 +207,35 @@ static unsigned long long resident_bytes(void)
 	return pages * (unsigned long long)sysconf(_SC_PAGESIZE);
 }
 
+/* The file may be replaced while the server runs. */
+static bool has_token(const char *path, const struct http_request *request)
+{
+	struct span sent = http_request_header(request, SPAN("authorization")), scheme, token;
+	_buffer_ struct buffer text = {0};
+	struct span expected;
+	bool same;
+
+	if (!sent.data || !span_split(sent, ' ', &scheme, &token) ||
+		!span_equal_ignoring_case(scheme, SPAN("bearer")) ||
+		file_read(path, METRICS_TOKEN_MAX, &text, NULL) < 0 || text.length == 0)
+		return false;
+	expected = buffer_span(&text);
+	while (expected.length > 0 && expected.data[expected.length - 1] == '\n')
+		expected.length--;
+	same = expected.length > 0 && expected.length == token.length &&
+	       CRYPTO_memcmp(expected.data, token.data, token.length) == 0;
+	explicit_bzero(text.data, text.length);
+	return same;
+}
+
+static bool may_read_metrics(const struct server_config *config, const struct http_request *request)
+{
+	if (strcmp(config->metrics_access, "none") == 0 ||
+		(strcmp(config->metrics_access, "loopback") == 0 && !request->peer_is_loopback))
+		return false;
+	return !config->metrics_token_file || has_token(config->metrics_token_file, request);
+}
+
 void operating_metrics(struct server *server, struct http_exchange *exchange,
 	const struct http_request *request)
 {
@@ -212,7 +244,12 @@ void operating_metrics(struct server *server, struct http_exchange *exchange,
 	size_t length;
 	char *text;
 
-	(void)request;
+	if (!may_read_metrics(server->config, request)) {
+		rest_refuse(exchange, 403, "Forbidden",
+			"this client may not read the metrics; see metrics.access and "
+			"metrics.tokenFile");
+		return;
+	}
 	metric_head(&out, "info", false, "What runs here");
 	buffer_format(&out, "slipway_info{version=\"%s\"} 1\n", SLIPWAY_VERSION);
 	metric(&out, "start_time_seconds", false, "When the server started",

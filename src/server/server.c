@@ -28,17 +28,26 @@ static const struct route {
 	const char *method;
 	const char *path; /* ends in '/': a prefix with something behind it */
 	route_handler handle;
+	bool unsigned_state; /* reads or changes state without a signature: no web page may call it */
 } routes[] = {
-	{"POST", "/", wire_handle},
-	{"GET", "/", wire_handle_get},
-	{"GET", "/healthz", operating_health},
-	{"GET", "/readyz", operating_ready},
-	{"GET", "/metrics", operating_metrics},
-	{"GET", "/_slipway/info", operating_info},
-	{"POST", "/_slipway/reset", operating_reset},
-	{"GET", "/v1/ping", rest_wire_ping},
-	{"GET", "/v1/openapi.json", rest_wire_openapi},
+	{"POST", "/", wire_handle, false},
+	{"GET", "/", wire_handle_get, false},
+	{"GET", "/healthz", operating_health, false},
+	{"GET", "/readyz", operating_ready, false},
+	{"GET", "/metrics", operating_metrics, true},
+	{"GET", "/_slipway/info", operating_info, true},
+	{"POST", "/_slipway/reset", operating_reset, true},
+	{"GET", "/v1/ping", rest_wire_ping, false},
+	{"GET", "/v1/openapi.json", rest_wire_openapi, false},
 };
+
+/* Operations are checked when their caller is authenticated; see wire.c. */
+static const char *page_refusal(const struct server *server, const struct http_request *request)
+{
+	const char *why = request_origin_check_host(&server->origin_rules, request);
+
+	return why ? why : request_origin_check_page(&server->origin_rules, request);
+}
 
 static bool path_matches(const struct route *route, struct span path)
 {
@@ -53,6 +62,7 @@ static void handle(struct http_exchange *exchange, const struct http_request *re
 	void *context)
 {
 	struct server *server = context;
+	const char *why;
 	bool known = false;
 
 	if (!server->open) {
@@ -67,7 +77,11 @@ static void handle(struct http_exchange *exchange, const struct http_request *re
 		if (!span_is(request->method, routes[i].method) &&
 			!(span_is(request->method, "HEAD") && strcmp(routes[i].method, "GET") == 0))
 			continue;
-		routes[i].handle(server, exchange, request);
+		why = routes[i].unsigned_state ? page_refusal(server, request) : NULL;
+		if (why)
+			rest_refuse(exchange, 403, "Forbidden", "%s", why);
+		else
+			routes[i].handle(server, exchange, request);
 		return;
 	}
 	if (known)
@@ -268,6 +282,9 @@ static int open_parts(struct server *server, struct err *err)
 		if (code < 0)
 			return code;
 	}
+	code = request_origin_read(config, &server->origin_rules, err);
+	if (code < 0)
+		return code;
 	code = admin_key_open(server->store, config->state, config->account, server->random,
 		server->clock, &server->admin_key, err);
 	if (code < 0)

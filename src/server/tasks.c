@@ -48,8 +48,9 @@ static int make_folder(struct server *server, struct err *err)
 		free(TAKE(server->task_folder));
 		return code;
 	}
-	server->task_folder_is_temporary = true;
-	return 0;
+	server->temporary_folder = server->task_folder;
+	server->task_folder = memory_format("%s/tasks", server->temporary_folder);
+	return file_make_folder(server->task_folder, 0700, err);
 }
 
 static int open_process(struct server *server, struct err *err)
@@ -58,11 +59,15 @@ static int open_process(struct server *server, struct err *err)
 		.clock = server->clock,
 		.changed = tasks_changed,
 		.context = server};
+	const char *hidden[] = {NULL, server->config->secrets, NULL};
 	int code = make_folder(server, err);
 
 	if (code < 0)
 		return code;
 	config.folder = server->task_folder;
+	hidden[0] = server->config->state ? server->config->state : server->temporary_folder;
+	config.hidden = hidden;
+	config.processes_max = server->config->task_processes_max;
 	if (!runtime_process_limits_memory())
 		log_write(server->log, LOG_WARNING,
 			"memory limits of tasks are not enforced: no control group can be used",
@@ -91,7 +96,7 @@ static int open_docker(struct server *server, struct err *err)
 		return code;
 	config.folder = server->task_folder;
 	config.answers_dns = server->config->dns_listen != NULL;
-	config.forgets = server->task_folder_is_temporary || server->config->ephemeral;
+	config.forgets = server->temporary_folder || server->config->ephemeral;
 	return runtime_docker_open(&config, &server->runtime, err);
 }
 
@@ -474,7 +479,9 @@ void tasks_close(struct server *server)
 	simulated_world_free(server->world);
 	task_controller_free(server->task_controller);
 	group_controller_free(server->group_controller);
-	if (server->task_folder_is_temporary)
-		nftw(server->task_folder, remove_entry, FOLDERS_OPEN_MAX, FTW_DEPTH | FTW_PHYS);
+	if (server->temporary_folder)
+		nftw(server->temporary_folder, remove_entry, FOLDERS_OPEN_MAX,
+			FTW_DEPTH | FTW_PHYS);
 	free(server->task_folder);
+	free(server->temporary_folder);
 }

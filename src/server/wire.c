@@ -53,6 +53,21 @@ static const struct aws_caller *anonymous(struct server *server, const struct si
 	return caller;
 }
 
+/* Signatures cover Host, and no page can make one: only without them any name must be refused. */
+static bool is_of_foreign_page(const struct server *server, const struct http_request *request,
+	struct sigv4_failure *failure)
+{
+	const char *why = request_origin_check_page(&server->origin_rules, request);
+
+	if (!why && strcmp(server->config->auth, "none") == 0)
+		why = request_origin_check_host(&server->origin_rules, request);
+	if (!why)
+		return false;
+	sigv4_refuse(failure, "AccessDeniedException", "%s", why);
+	failure->status = 403;
+	return true;
+}
+
 const struct aws_caller *authenticate(struct server *server, const struct http_request *request,
 	const char *service, struct sigv4_failure *failure)
 {
@@ -60,6 +75,8 @@ const struct aws_caller *authenticate(struct server *server, const struct http_r
 	struct aws_caller *caller;
 	struct sigv4_claim claim;
 
+	if (is_of_foreign_page(server, request, failure))
+		return NULL;
 	if (strcmp(server->config->auth, "none") == 0)
 		return anonymous(server, form, request->arena);
 	caller = arena_allocate(request->arena, sizeof(*caller));
