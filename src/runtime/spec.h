@@ -16,7 +16,8 @@
  *         "dependsOn": [{"containerName","condition"}], "healthCheck"?: {"command":[],"interval",
  *         "timeout","retries","startPeriod"}, "startTimeout": s, "stopTimeout": s,
  *         "restartPolicy"?: {"enabled","ignoredExitCodes":[],"restartAttemptPeriod"},
- *         "readonlyRootFilesystem": false, "privileged": false, "hostname"?, "logMaxBytes": 10485760}],
+ *         "readonlyRootFilesystem": false, "privileged": false, "capabilities"?: {"add": [], "drop": []},
+ *         "hostname"?, "logMaxBytes": 10485760}],
  *      "group": "service:web", "gated"?: true, "holdSeconds"?: s, "constraints"?: [{"type","expression"?}],
  *      "strategy"?: [{"type","field"?}]}
  *

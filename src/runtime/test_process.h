@@ -36,6 +36,8 @@ struct fixture {
 	struct arena *arena;
 	unsigned instances;
 	bool plain;
+	const char *hidden[2];
+	int64_t processes_max;
 	unsigned names;
 	pthread_mutex_t mutex;
 	uint64_t changes;
@@ -57,6 +59,8 @@ static inline void open_runtime(struct fixture *fixture)
 		.folder = fixture->folder,
 		.instances = fixture->instances,
 		.plain = fixture->plain,
+		.hidden = fixture->hidden[0] ? fixture->hidden : NULL,
+		.processes_max = fixture->processes_max,
 		.changed = note_change,
 		.context = fixture,
 	};

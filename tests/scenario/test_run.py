@@ -155,11 +155,12 @@ def test_overrides(ecs, mark):
 
 
 def test_secrets_come_from_files(start_slipway, tmp_path, mark):
-    (tmp_path / "prod").mkdir()
-    (tmp_path / "prod" / "password").write_text("correct horse\n")
-    (tmp_path / "database").write_text(json.dumps({"user": "web", "password": "tr0ub4dor"}))
+    folder = tmp_path / "secrets"
+    (folder / "prod").mkdir(parents=True)
+    (folder / "prod" / "password").write_text("correct horse\n")
+    (folder / "database").write_text(json.dumps({"user": "web", "password": "tr0ub4dor"}))
     (tmp_path / "out").mkdir()
-    ecs = start_slipway("--secrets", tmp_path).boto()
+    ecs = start_slipway("--secrets", folder).boto()
     secrets = {"ONE": "/prod/password",
                "TWO": "arn:aws:ssm:us-east-1:123456789012:parameter/prod/password",
                "THREE": "arn:aws:secretsmanager:us-east-1:123456789012:secret:database-AbCdEf:user::"}

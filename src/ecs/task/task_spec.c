@@ -248,6 +248,13 @@ static void set_present(struct arena *arena, struct json *to, const struct json 
 		json_set(arena, to, name, value);
 }
 
+static void set_capabilities(struct arena *arena, struct json *to, const struct json *container)
+{
+	const struct json *parameters = json_get(container, "linuxParameters");
+
+	set_present(arena, to, parameters, "capabilities");
+}
+
 static const struct json *find_container(const struct json *list, struct span name)
 {
 	JSON_EACH_ITEM (list, container)
@@ -315,6 +322,7 @@ static int make_container(const struct task_spec_write *spec_write, const struct
 	for (size_t i = 0; i < LENGTH(lists); i++)
 		if (!json_get(created, lists[i]))
 			json_set(arena, created, lists[i], json_new_array(arena));
+	set_capabilities(arena, created, container);
 	json_set_bool(arena, created, "essential", json_get_bool(container, "essential", true));
 	json_set(arena, created, "environment", environment);
 	json_set(arena, created, "portMappings", ports);

@@ -261,6 +261,8 @@ struct json *docker_create_body(struct arena *arena, const char *host, const str
 	set_log(arena, host_config, container->log_max_bytes);
 	json_set_bool(arena, host_config, "ReadonlyRootfs", container->readonly_root);
 	json_set_bool(arena, host_config, "Privileged", container->privileged);
+	json_set(arena, host_config, "CapAdd", container->capabilities_added);
+	json_set(arena, host_config, "CapDrop", container->capabilities_dropped);
 	json_set(arena, body, "HostConfig", host_config);
 	return body;
 }

@@ -24,13 +24,18 @@
 #define MAKE_ATTEMPTS 200
 #define REMOVE_ATTEMPTS 5000 /* a millisecond each */
 
-bool cgroup_is_wanted(const struct plan *plan)
+static bool wants_resources(const struct plan *plan)
 {
 	bool wanted = plan->cpu > 0 || plan->memory > 0;
 
 	for (size_t i = 0; i < plan->container_count; i++)
 		wanted |= plan->containers[i].cpu > 0 || plan->containers[i].memory > 0;
 	return wanted;
+}
+
+bool cgroup_is_wanted(const struct plan *plan)
+{
+	return plan->processes_max > 0 || wants_resources(plan);
 }
 
 static int write_text(const char *folder, const char *file, const char *text)
@@ -92,6 +97,7 @@ void cgroup_read_mounts(char *mountinfo, struct cgroup_mounts *ret_mounts)
 		if (strcmp(type, "cgroup") == 0) {
 			consider(&ret_mounts->memory, CGROUP_V1, path, options, "memory");
 			consider(&ret_mounts->cpu, CGROUP_V1, path, options, "cpu");
+			consider(&ret_mounts->processes, CGROUP_V1, path, options, "pids");
 		} else if (strcmp(type, "cgroup2") == 0) {
 			_free_ char *file = memory_format("%s/cgroup.controllers", path);
 			_buffer_ struct buffer list = BUFFER_WITH_CAP(4096);
@@ -100,6 +106,7 @@ void cgroup_read_mounts(char *mountinfo, struct cgroup_mounts *ret_mounts)
 				continue;
 			consider(&ret_mounts->memory, CGROUP_V2, path, list.data, "memory");
 			consider(&ret_mounts->cpu, CGROUP_V2, path, list.data, "cpu");
+			consider(&ret_mounts->processes, CGROUP_V2, path, list.data, "pids");
 		}
 	}
 }
@@ -244,6 +251,13 @@ static void set_limits(const struct cgroup_mounts *mounts, const struct plan *pl
 
 		limit_processor(&mounts->cpu, path, plan->cpu, notes);
 	}
+	if (mounts->processes.kind != CGROUP_NONE) {
+		_free_ char *path = task_path(&mounts->processes, plan->token);
+		int code = write_number(path, "pids.max", plan->processes_max);
+
+		if (code < 0)
+			note(notes, "the limit of processes", code);
+	}
 	for (size_t i = 0; i < plan->container_count; i++) {
 		const struct plan_container *container = &plan->containers[i];
 
@@ -264,25 +278,36 @@ static void set_limits(const struct cgroup_mounts *mounts, const struct plan *pl
 
 void cgroup_make(struct cgroup_mounts *mounts, const struct plan *plan, struct buffer *notes)
 {
-	struct {
+	bool resources = wants_resources(plan);
+	const struct {
 		struct cgroup_mount *mount;
-		const char *controller;
-	} uses[] = {{&mounts->memory, "memory"}, {&mounts->cpu, "cpu"}};
+		const char *controller, *problem;
+		bool wanted;
+	} uses[] = {
+		{&mounts->memory, "memory", "memory is reserved, not limited", resources},
+		{&mounts->cpu, "cpu", "cpu is reserved, not limited", resources},
+		{&mounts->processes, "pids", "the number of processes is not limited",
+			plan->processes_max > 0},
+	};
 
 	for (size_t i = 0; i < LENGTH(uses); i++) {
 		int code;
 
+		if (!uses[i].wanted) {
+			uses[i].mount->kind = CGROUP_NONE;
+			continue;
+		}
+		/* A user's processes are limited without control groups; root's are not. */
 		if (uses[i].mount->kind == CGROUP_NONE) {
-			buffer_format(notes,
-				"; %s is reserved, not limited: no control group for it",
-				uses[i].controller);
+			if (uses[i].mount != &mounts->processes || geteuid() == 0)
+				buffer_format(notes, "; %s: no control group for it",
+					uses[i].problem);
 			continue;
 		}
 		code = make_groups(uses[i].mount, uses[i].controller, plan);
 		if (code == 0)
 			continue;
-		buffer_format(notes, "; %s is reserved, not limited: %s", uses[i].controller,
-			strerror(-code));
+		buffer_format(notes, "; %s: %s", uses[i].problem, strerror(-code));
 		uses[i].mount->kind = CGROUP_NONE;
 	}
 	set_limits(mounts, plan, notes);
@@ -305,6 +330,7 @@ void cgroup_entry_of(const struct cgroup_mounts *mounts, struct span token, stru
 {
 	enter_path(&mounts->memory, token, container, ret_entry->memory);
 	enter_path(&mounts->cpu, token, container, ret_entry->cpu);
+	enter_path(&mounts->processes, token, container, ret_entry->processes);
 }
 
 unsigned cgroup_count_kills(const struct cgroup_mounts *mounts, struct span token,
@@ -396,4 +422,5 @@ void cgroup_remove(const struct cgroup_mounts *mounts, struct span token)
 {
 	remove_groups(&mounts->memory, token);
 	remove_groups(&mounts->cpu, token);
+	remove_groups(&mounts->processes, token);
 }

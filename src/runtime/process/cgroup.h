@@ -1,5 +1,5 @@
 /*
- * Limits of memory and processor for a task and for its containers, where this machine has control
+ * Limits of memory, processor and processes for a task and of the first two for its containers, where this machine has control
  * groups and slipway is root: v2, v1, or some of each, detected from the mounts and by a probe. A
  * task has the group slipway/TOKEN, a container slipway/TOKEN/NAME, in each hierarchy that is used.
  * Groups exist only for tasks with limits, and are removed with them.
@@ -23,12 +23,12 @@ struct cgroup_mount {
 };
 
 struct cgroup_mounts {
-	struct cgroup_mount memory, cpu;
+	struct cgroup_mount memory, cpu, processes;
 };
 
 /* A file "cgroup.procs" for each hierarchy, for a process to enter; "" for none. */
 struct cgroup_entry {
-	char memory[PATH_MAX], cpu[PATH_MAX];
+	char memory[PATH_MAX], cpu[PATH_MAX], processes[PATH_MAX];
 };
 
 bool cgroup_is_wanted(const struct plan *plan);

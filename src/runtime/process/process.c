@@ -152,6 +152,8 @@ static int process_start(struct runtime *base, struct span token, struct span in
 		plan->token = token;
 		plan->instance = instance;
 		plan->created_ms = clock_wall_ms(runtime->clock);
+		plan->hidden = (const char *const *)runtime->hidden;
+		plan->processes_max = runtime->processes_max;
 		code = process_choose_network(runtime, plan, arena, err);
 	}
 	if (task || code < 0) {
@@ -374,6 +376,8 @@ static void free_runtime(struct process_runtime *runtime)
 	lock_destroy(&runtime->making_bridge);
 	free(runtime->folder);
 	free(runtime->supervisor);
+	for (size_t i = 0; i < PLAN_HIDDEN_MAX; i++)
+		free(runtime->hidden[i]);
 	free(runtime);
 }
 
@@ -522,6 +526,19 @@ static int start_thread(struct process_runtime *runtime, struct err *err)
 	return number ? err_system(err, number, "start a thread") : 0;
 }
 
+static int find_hidden(struct process_runtime *runtime, const char *const *folders, struct err *err)
+{
+	for (size_t i = 0; folders && folders[i]; i++) {
+		if (i == PLAN_HIDDEN_MAX)
+			return err_set(err, -EINVAL, "too many hidden folders (limit %d)",
+				PLAN_HIDDEN_MAX);
+		runtime->hidden[i] = realpath(folders[i], NULL);
+		if (!runtime->hidden[i])
+			return err_errno(err, "find folder '%s'", folders[i]);
+	}
+	return 0;
+}
+
 int runtime_process_open(const struct runtime_process_config *config, struct runtime **ret_runtime,
 	struct err *err)
 {
@@ -537,6 +554,7 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 						 : supervisor_beside_us(),
 		.instances = config->instances ? config->instances : 1,
 		.plain = config->plain,
+		.processes_max = config->processes_max,
 		.clock = config->clock ? config->clock : clock_system(),
 		.changed = config->changed,
 		.context = config->context,
@@ -556,6 +574,8 @@ int runtime_process_open(const struct runtime_process_config *config, struct run
 	if (access(runtime->supervisor, X_OK) < 0)
 		return err_errno(err, "supervisor '%s'", runtime->supervisor);
 	code = file_make_folder(runtime->folder, 0700, err);
+	if (code == 0)
+		code = find_hidden(runtime, config->hidden, err);
 	if (code == 0)
 		code = lock_folder(runtime, err);
 	if (code == 0)

@@ -16,10 +16,13 @@
 #define RUNTIME_PROCESS_INSTANCES_MAX 1000
 
 struct runtime_process_config {
-	const char *folder;      /* made when missing */
-	const char *supervisor;  /* path of slipway-task; NULL: beside this program */
-	unsigned instances;      /* that share the machine's resources evenly; 0 is 1 */
-	bool plain;              /* tasks in plain mode, though more would be allowed */
+	const char *folder;     /* made when missing */
+	const char *supervisor; /* path of slipway-task; NULL: beside this program */
+	unsigned instances;     /* that share the machine's resources evenly; 0 is 1 */
+	bool plain;             /* tasks in plain mode, though more would be allowed */
+	/* Folders that tasks must not see, ends with NULL; none of them is `folder` itself. NULL: none. */
+	const char *const *hidden;
+	int64_t processes_max;   /* processes and threads of a task; 0: not limited */
 	struct clock *clock;     /* NULL: clock_system() */
 	runtime_changed changed; /* may be NULL */
 	void *context;

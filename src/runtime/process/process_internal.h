@@ -38,6 +38,8 @@ struct process_runtime {
 	char *supervisor;
 	unsigned instances;
 	bool plain;
+	char *hidden[PLAN_HIDDEN_MAX + 1]; /* absolute; ends with NULL */
+	int64_t processes_max;
 	struct clock *clock;
 	runtime_changed changed;
 	void *context;

@@ -8,6 +8,7 @@
 
 #include "base/memory.h"
 #include "runtime/spec.h"
+#include "runtime/task/capability_set.h"
 
 #define HEALTH_INTERVAL 30
 #define HEALTH_TIMEOUT 5
@@ -517,6 +518,19 @@ static int read_name(struct reading *reading, const struct json *container,
 	return 0;
 }
 
+static int read_capabilities(struct reading *reading, const struct json *container,
+	struct plan_container *plan)
+{
+	const struct json *capabilities = json_get(container, "capabilities");
+	struct span unknown;
+
+	plan->capabilities_added = json_get(capabilities, "add");
+	plan->capabilities_dropped = json_get(capabilities, "drop");
+	if (capability_set_read(capabilities, plan->privileged, &plan->capabilities, &unknown))
+		return 0;
+	return refuse(reading, "capabilities: '%.*s' is no capability's name", SPAN_ARGS(unknown));
+}
+
 static int read_container(struct reading *reading, const struct json *spec,
 	const struct json *container, struct plan_container *plan)
 {
@@ -532,6 +546,8 @@ static int read_container(struct reading *reading, const struct json *spec,
 	plan->privileged = json_get_bool(container, "privileged", false);
 	plan->readonly_root = json_get_bool(container, "readonlyRootFilesystem", false);
 	code = read_arguments(reading, container, plan);
+	if (code == 0)
+		code = read_capabilities(reading, container, plan);
 	if (code == 0)
 		code = read_environment_files(reading, container, plan);
 	if (code == 0)
@@ -710,6 +726,24 @@ static int read_link(const struct json *order, struct plan *plan, struct err *er
 	return 0;
 }
 
+static int read_hidden(const struct json *order, struct arena *arena, struct plan *plan,
+	struct err *err)
+{
+	const char **hidden = arena_allocate_array(arena, PLAN_HIDDEN_MAX + 1, sizeof(*hidden));
+	size_t count = 0;
+
+	JSON_EACH_ITEM (json_get(order, "hidden"), item) {
+		struct span path = json_text(item);
+
+		if (count == PLAN_HIDDEN_MAX || !path.data || path.length == 0 ||
+			path.data[0] != '/')
+			return err_set(err, -EINVAL, "the order's hidden folders are not valid");
+		hidden[count++] = arena_copy(arena, path.data, path.length);
+	}
+	plan->hidden = hidden;
+	return 0;
+}
+
 int plan_parse_task_spec(struct span text, enum plan_images images, struct arena *arena,
 	struct plan **ret_plan, struct err *err)
 {
@@ -731,7 +765,10 @@ int plan_parse_task_spec(struct span text, enum plan_images images, struct arena
 	if (!plan->token.data || !plan->instance.data || !plan->address.data)
 		return err_set(err, -EINVAL, "the order lacks its token, instance or address");
 	plan->plain = json_get_bool(order, "plain", false);
+	plan->processes_max = json_get_integer(order, "processesMax", 0);
 	code = read_link(order, plan, err);
+	if (code == 0)
+		code = read_hidden(order, arena, plan, err);
 	if (code < 0)
 		return code;
 	for (size_t i = 0; i < plan->container_count; i++) {
@@ -779,6 +816,12 @@ void plan_write_task_spec(const struct plan *plan, const struct json *spec, stru
 	buffer_format(out, ",\"plain\":%s", plan->plain ? "true" : "false");
 	if (plan->link.bridge[0])
 		write_link(&plan->link, out);
+	buffer_add_string(out, ",\"hidden\":[");
+	for (size_t i = 0; plan->hidden && plan->hidden[i]; i++) {
+		buffer_add_string(out, i ? "," : "");
+		json_write_string(span_of(plan->hidden[i]), out);
+	}
+	buffer_format(out, "],\"processesMax\":%lld", (long long)plan->processes_max);
 	buffer_add_string(out, ",\"hostPorts\":[");
 	for (size_t i = 0; i < plan->container_count; i++) {
 		buffer_add_string(out, i ? ",[" : "[");
@@ -790,4 +833,48 @@ void plan_write_task_spec(const struct plan *plan, const struct json *spec, stru
 	buffer_add_string(out, "],\"spec\":");
 	json_write(spec, out);
 	buffer_add_char(out, '}');
+}
+
+/* A copy of a list of variables without the values of secrets. */
+static struct json *forget_values(const struct json *variables, struct arena *arena, bool *found)
+{
+	struct json *list = json_new_array(arena);
+
+	JSON_EACH_ITEM (variables, variable) {
+		struct json *copy = json_copy_object(arena, variable);
+
+		if (json_get_bool(variable, "secret", false)) {
+			json_set_string(arena, copy, "value", SPAN(""));
+			*found = true;
+		}
+		json_append(arena, list, copy);
+	}
+	return list;
+}
+
+bool plan_forget_secrets(struct span text, struct arena *arena, struct buffer *out)
+{
+	struct json *order, *copy, *spec, *containers;
+	bool found = false;
+
+	/* Most specs have none, and need not be parsed. */
+	if (text.length == 0 || !memmem(text.data, text.length, "\"secret\"", strlen("\"secret\"")))
+		return false;
+	if (json_parse(text, arena, &order, NULL) < 0 || !json_get(order, "spec"))
+		return false;
+	copy = json_copy_object(arena, order);
+	spec = json_copy_object(arena, json_get(order, "spec"));
+	containers = json_new_array(arena);
+	JSON_EACH_ITEM (json_get(spec, "containers"), container) {
+		struct json *changed = json_copy_object(arena, container);
+
+		json_set(arena, changed, "environment",
+			forget_values(json_get(container, "environment"), arena, &found));
+		json_append(arena, containers, changed);
+	}
+	json_set(arena, spec, "containers", containers);
+	json_set(arena, copy, "spec", spec);
+	if (found)
+		json_write(copy, out);
+	return found;
 }

@@ -7,6 +7,7 @@
  *     {"version": 1, "token": "…", "instance": "machine", "createdMs": 0,
  *      "address": "127.64.3.9", "hostPorts": [[49153], []], "plain": false,
  *      "link": {"bridge": "sw1234abcd", "address": "10.3.16.7", "gateway": "10.3.16.1", "prefix": 20},
+ *      "hidden": ["/var/lib/slipway"], "processesMax": 4096,
  *      "spec": {…}}
  * hostPorts has a list for each container with a port for each of its mappings. The address is for
  * a task in plain mode; link, if present, is for one with a network of its own.
@@ -31,6 +32,7 @@
 #define PLAN_BRIDGE_MAX 16
 #define PLAN_ADDRESS_MAX 16 /* with the NUL */
 #define PLAN_MOUNTS_MAX 64
+#define PLAN_HIDDEN_MAX 8
 #define PLAN_ENVIRONMENT_FILES_MAX 10
 #define PLAN_LIMITS_MAX 15 /* as many as there are names */
 #define PLAN_SECONDS_MAX ((int64_t)7 * 24 * 3600)
@@ -93,6 +95,8 @@ struct plan_container {
 	int64_t cpu, memory; /* units and MiB; 0: none */
 	int64_t memory_reservation;
 	bool privileged, readonly_root;
+	const struct json *capabilities_added, *capabilities_dropped; /* names; NULL: none */
+	uint64_t capabilities;                                        /* capability_set.h */
 	struct plan_mount *mounts;
 	size_t mount_count;
 	char **environment_files; /* paths, ends with NULL */
@@ -116,6 +120,9 @@ struct plan {
 	struct span token, instance, address; /* of the task spec; "" in a plan of a bare spec */
 	bool plain;                           /* of the task spec: without namespaces */
 	struct plan_link link;                /* of the task spec */
+	const char *const *
+		hidden; /* of the task spec: folders that its programs do not see; ends with NULL */
+	int64_t processes_max; /* of the task spec: of the whole task; 0: not limited */
 	struct span cluster, arn, family;
 	int64_t revision;
 	int64_t created_ms;
@@ -131,6 +138,9 @@ enum plan_images { PLAN_IMAGE_HOST, PLAN_IMAGE_ANY };
 /* Lives in the arena and points into spec. -EINVAL: it can never start, and why. */
 int plan_parse_spec(const struct json *spec, enum plan_images images, struct arena *arena,
 	struct plan **ret_plan, struct err *err);
+
+/* Replaces the values of secrets in the text of a task spec by empty ones. False if it has none, or cannot be read. */
+bool plan_forget_secrets(struct span text, struct arena *arena, struct buffer *out);
 
 /* The text of a task spec; it must live as long as the plan. */
 int plan_parse_task_spec(struct span text, enum plan_images images, struct arena *arena,

@@ -22,6 +22,7 @@
 #include "runtime/process/protocol.h"
 #include "runtime/process/slice.h"
 #include "runtime/process/supervisor/account.h"
+#include "runtime/process/supervisor/confinement.h"
 #include "runtime/process/supervisor/redirect.h"
 
 #define EXIT_CANNOT_RUN 127
@@ -219,6 +220,39 @@ static void become(const struct account *account, int report)
 		give_up(report, errno, "set user %u", (unsigned)account->user);
 }
 
+/* A definition's own ulimit nproc stays, if it is lower. */
+static void limit_processes(const struct launch *launch, int report)
+{
+	struct rlimit limit;
+
+	if (launch->processes == 0 || getrlimit(RLIMIT_NPROC, &limit) < 0)
+		return;
+	if (limit.rlim_max > launch->processes)
+		limit.rlim_max = launch->processes;
+	if (limit.rlim_cur > limit.rlim_max)
+		limit.rlim_cur = limit.rlim_max;
+	if (setrlimit(RLIMIT_NPROC, &limit) < 0)
+		give_up(report, errno, "limit processes");
+}
+
+static void confine(const struct launch *launch, const struct account *account, int report)
+{
+	bool root = geteuid() == 0;
+	int code = root ? confinement_limit_capabilities(launch->capabilities) : 0;
+
+	limit_processes(launch, report);
+	become(account, report);
+	if (code == 0 && root)
+		code = confinement_take_capabilities(launch->capabilities);
+	if (code < 0)
+		give_up(report, -code, "limit capabilities");
+	if (!launch->hidden)
+		return;
+	code = confinement_cover_as_user(launch->hidden);
+	if (code < 0)
+		give_up(report, -code, "hide folders of slipway");
+}
+
 static void take_streams(const struct launch *launch, int *report)
 {
 	int streams[3] = {launch->input, launch->output, launch->error};
@@ -251,6 +285,7 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 			sethostname(launch->hostname, strlen(launch->hostname)) < 0))
 		give_up(report, errno, "set hostname '%s'", launch->hostname);
 	if (launch->groups) {
+		enter_group(launch->groups->processes, report);
 		enter_group(launch->groups->memory, report);
 		enter_group(launch->groups->cpu, report);
 	}
@@ -258,7 +293,7 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 	if (launch->redirects)
 		redirect(launch, report); /* while root needs no more for it */
 	set_limits(launch, report);
-	become(account, report);
+	confine(launch, account, report);
 	/* After the change of user, which clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != monitor)

@@ -30,6 +30,9 @@ struct launch {
 	const char *hostname;              /* NULL: the machine's */
 	const struct cgroup_entry *groups; /* NULL: none */
 	int mounts;                        /* mount namespace; -1: the supervisor's */
+	uint64_t capabilities;             /* that root in the container has */
+	const char *const *hidden;         /* to be covered for an ordinary user; NULL: none */
+	rlim_t processes;                  /* limit of the user's processes; 0: none */
 	bool redirects;                    /* its binds, see redirect.h */
 	int redirect_problem;              /* a negative code: it cannot be done */
 	const struct plan_port *ports;     /* that it is said to bind */

@@ -179,6 +179,8 @@ static void run(struct supervisor *supervisor)
 	struct task *task = &supervisor->task;
 
 	task_make_groups(task);
+	task_step(task);
+	task_forget_secrets(task);
 	for (;;) {
 		task_step(task);
 		control_step(&supervisor->control);

@@ -120,22 +120,28 @@ static int keep_entries(int covered, const char *cover)
 	return code;
 }
 
-/* The root cannot be covered where it is: it is built over the task's folder and moved. */
+/*
+ * The root cannot be covered where it is: it is built over the task's folder and moved. That folder has no path where
+ * the folders of slipway are hidden, so it is entered from the one above it.
+ */
 static int cover_root(struct scene *scene, int covered, const char *options)
 {
-	char place[PATH_MAX], hidden[2 * PATH_MAX];
+	char place[PATH_MAX], again[PATH_MAX], hidden[2 * PATH_MAX];
 	int code;
 
 	if (fchdir(scene->folder) < 0 || !getcwd(place, sizeof(place)) ||
-		mount("tmpfs", place, "tmpfs", 0, options) < 0)
+		mount("tmpfs", ".", "tmpfs", 0, options) < 0)
 		return -errno;
-	code = keep_entries(covered, place);
+	snprintf(again, sizeof(again), "..%s", strrchr(place, '/'));
+	if (chdir(again) < 0)
+		return -errno;
+	code = keep_entries(covered, ".");
 	if (code < 0)
 		return code;
 	/* The copy of it that came with what it is in. */
 	snprintf(hidden, sizeof(hidden), "%s%s", place, place);
 	umount2(hidden, MNT_DETACH);
-	if (chdir(place) < 0 || mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
+	if (mount(".", "/", NULL, MS_MOVE, NULL) < 0 || chroot(".") < 0 ||
 		fchdir(scene->folder) < 0)
 		return -errno;
 	return 0;
@@ -253,10 +259,12 @@ static int make_mounts(const struct plan_container *plan, struct err *err)
 	static struct scene scene;
 	int code;
 
-	scene.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (scene.folder < 0 || unshare(CLONE_NEWNS) < 0 ||
-		mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0)
+	if (unshare(CLONE_NEWNS) < 0 || mount(NULL, "/", NULL, MS_SLAVE | MS_REC, NULL) < 0)
 		return err_errno(err, "make a mount namespace");
+	/* Only now: a folder of the namespace before has no path in this one. */
+	scene.folder = open(".", O_PATH | O_DIRECTORY | O_CLOEXEC);
+	if (scene.folder < 0)
+		return err_errno(err, "open the task's folder");
 	umask(0);
 	for (size_t i = 0; i < plan->mount_count; i++) {
 		code = open_source(&plan->mounts[i], &scene, i, err);

@@ -1,6 +1,8 @@
 /* Sentences for users, joined by semicolons. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
+#include <unistd.h>
 
 #include "base/buffer.h"
 #include "runtime/process/supervisor/task.h"
@@ -40,7 +42,11 @@ static void say_files(const struct task *task, struct notes *notes)
 			"machine",
 			separation->reason[0] ? ", " : "", separation->reason);
 	if (privileged)
-		say(notes, "privileged has no effect");
+		say(notes, geteuid() == 0 ? "privileged: programs have all capabilities"
+					  : "privileged has no effect");
+	if (task->hide_problem < 0)
+		say(notes, "the files of slipway are not hidden: %s",
+			strerror(-task->hide_problem));
 	if (readonly && !separation->separated)
 		say(notes, "the root file system is not read-only");
 	if (hostname && !separation->separated)

@@ -11,6 +11,7 @@
 #include "base/file.h"
 #include "base/memory.h"
 #include "runtime/process/descendants.h"
+#include "runtime/process/supervisor/confinement.h"
 #include "runtime/process/supervisor/mounts.h"
 #include "runtime/task/record.h"
 
@@ -184,8 +185,25 @@ static void open_resolver(struct task *task)
 				SPAN_ARGS(task->record->notes), err.message);
 }
 
+/* Before notes are made. */
+static void hide_folders(struct task *task)
+{
+	struct err err;
+
+	if (!task->plan->hidden[0])
+		return;
+	if (task->separation.separated)
+		task->hide_problem = confinement_cover(task->plan->hidden, &err);
+	else if (geteuid() == 0)
+		task->hide_problem = -EPERM;
+	else
+		task->hide_problem = confinement_try_as_user(task->plan->hidden);
+	task->hides_as_user = !task->separation.separated && task->hide_problem == 0;
+}
+
 void task_prepare(struct task *task)
 {
+	hide_folders(task);
 	task->record = record_of_plan(task->plan, task->arena);
 	task->record->notes = notes_of(task);
 	set_address(task);
@@ -210,6 +228,19 @@ void task_prepare(struct task *task)
 	}
 }
 
+/* In a user namespace of their own only its processes count, else all of the user's. */
+static void limit_processes(struct task *task)
+{
+	uint64_t others = 0;
+
+	if (task->plan->processes_max == 0 || task->mounts.processes.kind != CGROUP_NONE ||
+		geteuid() == 0)
+		return;
+	if (!task->hides_as_user)
+		others = confinement_count_processes(geteuid());
+	task->processes = (rlim_t)others + (rlim_t)task->plan->processes_max;
+}
+
 void task_make_groups(struct task *task)
 {
 	_buffer_ struct buffer notes = BUFFER_WITH_CAP(NOTES_MAX);
@@ -219,6 +250,7 @@ void task_make_groups(struct task *task)
 	buffer_add_span(&notes, task->record->notes);
 	cgroup_find(&task->mounts);
 	cgroup_make(&task->mounts, task->plan, &notes);
+	limit_processes(task);
 	task->has_groups = true;
 	task->record->notes = arena_copy_span(task->arena, buffer_span(&notes));
 	for (size_t i = 0; i < task->container_count; i++) {
@@ -228,6 +260,20 @@ void task_make_groups(struct task *task)
 		cgroup_entry_of(&task->mounts, task->plan->token, container->plan->name,
 			container->groups);
 	}
+}
+
+void task_forget_secrets(struct task *task)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer text = BUFFER_WITH_CAP(PLAN_SPEC_MAX), without = {0};
+
+	/* After a failure they stay until the task ends; that is no reason to end it. */
+	if (file_read(RECORD_SPEC_FILE, PLAN_SPEC_MAX, &text, NULL) == 0 &&
+		plan_forget_secrets(buffer_span(&text), arena, &without) &&
+		file_replace(RECORD_SPEC_FILE, buffer_span(&without), 0600, NULL) < 0)
+		task->changed = true;
+	if (text.data)
+		explicit_bzero(text.data, text.length);
 }
 
 static int sync_folder(const char *path, struct err *err)
@@ -309,6 +355,9 @@ struct launch task_launch_of(const struct container *container)
 		.limits = container->plan->limits,
 		.limit_count = container->plan->limit_count,
 		.groups = container->groups,
+		.capabilities = container->plan->capabilities,
+		.hidden = container->task->hides_as_user ? container->task->plan->hidden : NULL,
+		.processes = container->task->processes,
 		.mounts = container->mounts,
 		.redirects = container->task->redirects,
 		.redirect_problem = container->task->redirect_problem,

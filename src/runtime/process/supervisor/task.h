@@ -86,6 +86,9 @@ struct task {
 	struct redirect redirect;
 	struct metadata metadata;
 	struct resolver resolver;
+	bool hides_as_user; /* programs cover the hidden folders themselves; see confinement.h */
+	int hide_problem;   /* a negative code: folders that should be hidden are not */
+	rlim_t processes; /* limit of the user's processes, where no control group has one; 0: none */
 	bool has_groups;
 	struct cgroup_mounts mounts;
 	size_t guests; /* programs of exec that run; the task does not end before them */
@@ -104,6 +107,8 @@ void task_prepare(struct task *task);
 /* Creates the groups and notes missing limits; the record must be on disk, or the groups could be
  * left behind. */
 void task_make_groups(struct task *task);
+/* Removes the values of secrets from the task spec on disk: the supervisor has them, and nothing else needs them. */
+void task_forget_secrets(struct task *task);
 /* Makes the first record, durable with the folder that it is in: nothing runs before. */
 int task_begin(struct task *task, struct err *err);
 /* Replaces it, durable. */
