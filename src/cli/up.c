@@ -98,6 +98,14 @@ static void print_key(const struct server *server, const struct server_config *c
 	printf("  aws --endpoint-url %s ecs list-clusters\n\n", server_url(server));
 }
 
+/* Not into a file or a journal, which would keep the secret. A key without a file is nowhere else to be found. */
+static bool prints_key(const struct server *server)
+{
+	if (!server_admin_key_path(server))
+		return true;
+	return isatty(STDOUT_FILENO) && (server_made_key(server) || server_key_is_unused(server));
+}
+
 static void say_hello(const struct server *server, const struct server_config *config)
 {
 	const char *path = server_admin_key_path(server);
@@ -107,8 +115,12 @@ static void say_hello(const struct server *server, const struct server_config *c
 		printf("slipway answers DNS on %s\n", server_dns_address(server));
 	if (strcmp(config->auth, "none") == 0)
 		printf("Requests need no signature (auth none).\n");
-	else if (server_made_key(server) || (server_key_is_unused(server) && isatty(STDOUT_FILENO)))
+	else if (prints_key(server))
 		print_key(server, config);
+	else if (server_made_key(server))
+		printf("A new admin key, %s, is in %s; 'slipway key show-admin --state %s' prints "
+		       "it.\n",
+			server_admin_key_id(server), path, config->state);
 	else
 		printf("The admin key is in %s; 'slipway key show-admin --state %s' prints it.\n",
 			path, config->state);

@@ -56,10 +56,13 @@ def test_services_that_slipway_does_not_offer_are_named(slipway, service, argume
 
 # ---- regions ----
 
-def test_up_prints_its_region_and_refuses_unknown_ones(start_slipway):
+def test_up_prints_its_region_and_refuses_unknown_ones(start_slipway, tmp_path):
+    with Terminal(str(tmp_path / "state"), "--region", "eu-central-1") as terminal:
+        terminal.read_until("ecs list-clusters\n")
+        assert "A new admin key was made" in terminal.output
+        assert "  export AWS_DEFAULT_REGION=eu-central-1\n" in terminal.output
+        assert "  unset AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION\n" in terminal.output
     server = start_slipway("--region", "eu-central-1")
-    assert "  export AWS_DEFAULT_REGION=eu-central-1\n" in server.stdout
-    assert "  unset AWS_SESSION_TOKEN AWS_PROFILE AWS_REGION\n" in server.stdout
     refused = command("up", "--ephemeral", "--listen", "127.0.0.1:0", "--region", "eu-cenrtal-1")
     assert refused.returncode == 2
     assert "region: 'eu-cenrtal-1' is not a region of AWS" in refused.stderr

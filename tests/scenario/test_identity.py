@@ -2,6 +2,7 @@
 import datetime
 import json
 import os
+import re
 import subprocess
 
 import botocore.auth
@@ -10,7 +11,7 @@ import botocore.credentials
 import botocore.exceptions
 import pytest
 
-from conftest import DEADLINE, slipway_program
+from conftest import DEADLINE, SOURCE, slipway_program
 
 SERVER_ARGUMENTS = ["--runtime", "none"]
 
@@ -79,8 +80,10 @@ def test_the_admin_key_is_private_and_stays(start_slipway):
     server = start_slipway()
     path = os.path.join(server.state, "admin-key.json")
     assert os.stat(path).st_mode & 0o777 == 0o600
+    # Its output may be a journal: that has the command that shows the key, and no secret.
+    assert server.key["secretAccessKey"] not in server.stdout + server.stderr
     assert server.key["accessKeyId"] in server.stdout
-    assert server.key["secretAccessKey"] in server.stdout
+    assert f"'slipway key show-admin --state {server.state}' prints it" in server.stdout
     first = server.key
     server.stop()
     again = start_slipway(state=server.state)
@@ -337,6 +340,58 @@ def test_auth_none_is_for_loopback(start_slipway):
     wrong = {"accessKeyId": "anybody", "secretAccessKey": "anything"}
     made = server.boto(key=wrong, region="eu-north-1").create_cluster(clusterName="y")
     assert made["cluster"]["clusterArn"] == "arn:aws:ecs:eu-north-1:000000000042:cluster/y"
+
+
+# Service, name in the audit log, and how its requests name an operation.
+JSON_TARGETS = {"ecs": "AmazonEC2ContainerServiceV20141113", "servicediscovery": "Route53AutoNaming_v20170314"}
+FORM_VERSIONS = {"elasticloadbalancing": ("elasticloadbalancingv2", "2015-12-01"), "sts": ("sts", "2011-06-15")}
+FOR_EVERYBODY = {"GetCallerIdentity"}  # as on AWS, it needs no permission
+
+
+def requests_of_every_operation():
+    for service, target in JSON_TARGETS.items():
+        for name in operations_of(service):
+            yield service, name, {"X-Amz-Target": f"{target}.{name}",
+                                  "Content-Type": "application/x-amz-json-1.1"}, b"{}"
+    for service, (model, version) in FORM_VERSIONS.items():
+        for name in operations_of(model):
+            yield (service, name, {"Content-Type": "application/x-www-form-urlencoded"},
+                   f"Action={name}&Version={version}".encode())
+
+
+def operations_of(model):
+    """All that the newest SDKs know, offered or not."""
+    with open(os.path.join(SOURCE, f"src/aws/generated/shapes_{model}.c"), encoding="utf-8") as file:
+        return re.findall(r"^\tOPERATION\((\w+),", file.read(), re.MULTILINE)
+
+
+def test_every_aws_operation_is_denied_and_audited(start_slipway, tmp_path):
+    """For each one: a call of a key that may do nothing, one without a signature, and their lines in the audit log.
+    (test_rest.py has those of slipway's own service.)"""
+    config = tmp_path / "slipway.yaml"
+    config.write_text("audit:\n  reads: true\n")
+    server = start_slipway("--config", config)
+    denied = make_key(server, "--policy", policy_file(
+        tmp_path, {"Effect": "Deny", "Action": "*", "Resource": "*"}))
+    credentials = botocore.credentials.Credentials(denied["accessKeyId"], denied["secretAccessKey"])
+    expected = []
+    for service, name, headers, body in requests_of_every_operation():
+        unsigned = ask(server, headers, body)
+        assert unsigned.status in (400, 403) and "MissingAuthenticationToken" in unsigned.text, (
+            name, unsigned.text)
+        request = botocore.awsrequest.AWSRequest(
+            method="POST", url=server.url + "/", data=body, headers=headers)
+        botocore.auth.SigV4Auth(credentials, service, "us-east-1").add_auth(request)
+        answer = ask(server, dict(request.headers.items()), body)
+        if name not in FOR_EVERYBODY:
+            assert answer.status in (400, 403) and "AccessDenied" in answer.text, (
+                name, answer.status, answer.text)
+        expected += [(f"{service}:{name}", unsigned.headers["x-amzn-requestid"], False),
+                     (f"{service}:{name}", answer.headers["x-amzn-requestid"], answer.status == 200)]
+    with open(os.path.join(server.state, "audit.log"), encoding="utf-8") as file:
+        lines = [json.loads(line) for line in file]
+    assert [(line["operation"], line["requestId"], line["result"] == "success")
+            for line in lines if not line["operation"].startswith("slipway:")] == expected
 
 
 def test_failed_authentication_is_audited(start_slipway):
