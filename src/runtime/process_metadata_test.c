@@ -1,4 +1,5 @@
 /* The task metadata endpoint from within every kind of network, and environment files. */
+#include "runtime/spec.h"
 #include "runtime/test_process.h"
 
 static const char program[] =
@@ -180,7 +181,7 @@ static void test_environment_files_that_cannot_be_read(void **state)
 					 "a.env','type':"
 					 "'s3'}]}"),
 				 &err),
-		-EINVAL);
+		RUNTIME_REASON_IS_NAMED);
 	assert_non_null(strstr(err.message, "ResourceInitializationError: "));
 }
 
