@@ -11,6 +11,7 @@
 struct variable {
 	struct span name;
 	int32_t slot;
+	bool pending; /* its pipeline is being parsed: the name is known, but stands for an older one */
 };
 
 /* Variables of the template that is being parsed; definitions have their own. */
@@ -143,7 +144,8 @@ static void append_node(struct parser *parser, struct node_list *list, struct no
 static int32_t find_variable(const struct parser *parser, struct span name)
 {
 	for (uint32_t i = parser->scope->count; i-- > 0;)
-		if (span_equal(parser->scope->variables[i].name, name))
+		if (!parser->scope->variables[i].pending &&
+			span_equal(parser->scope->variables[i].name, name))
 			return parser->scope->variables[i].slot;
 	return -1;
 }
@@ -158,9 +160,29 @@ static int declare(struct parser *parser, struct token token, bool assigns, stru
 	if (scope->count == TEMPLATE_VARIABLES_MAX || scope->slot_count > TEMPLATE_VARIABLES_MAX)
 		return parse_fail(parser, token.position, "too many variables (limit %d)",
 			TEMPLATE_VARIABLES_MAX);
-	scope->variables[scope->count++] = (struct variable){token.text, slot};
+	scope->variables[scope->count++] = (struct variable){token.text, slot, true};
 	pipe->slots[pipe->slot_count++] = slot;
 	return 0;
+}
+
+/*
+ * Variables are declared after their pipeline: in "$x := append $x 1" the second $x is the older one.
+ * Parentheses in the pipeline may have declared others meanwhile, which these hide.
+ */
+static void finish_declarations(struct scope *scope, uint32_t first, uint32_t count)
+{
+	struct variable declared[2];
+	struct variable *variables = scope->variables + first;
+	uint32_t behind = scope->count - first - count;
+
+	if (count == 0)
+		return;
+	memcpy(declared, variables, count * sizeof(*declared));
+	memmove(variables, variables + count, behind * sizeof(*variables));
+	for (uint32_t i = 0; i < count; i++) {
+		declared[i].pending = false;
+		variables[behind + i] = declared[i];
+	}
 }
 
 /* ---- expressions --------------------------------------------------------------------------------- */
@@ -447,6 +469,7 @@ static int parse_pipe(struct parser *parser, const char *context, enum token_typ
 {
 	struct pipe *pipe = arena_allocate(parser->arena, sizeof(*pipe));
 	struct token token;
+	uint32_t first = parser->scope->count;
 	int more = 0, code = parse_declarations(parser, context, pipe);
 
 	if (code < 0)
@@ -457,8 +480,10 @@ static int parse_pipe(struct parser *parser, const char *context, enum token_typ
 			return code;
 		if (token.type == end && !more) {
 			code = check_pipe(parser, pipe, token.position, context);
-			if (code == 0)
+			if (code == 0) {
+				finish_declarations(parser->scope, first, pipe->slot_count);
 				*ret_pipe = pipe;
+			}
 			return code;
 		}
 		if (token.type == end)
@@ -595,7 +620,7 @@ static int parse_definition(struct parser *parser, struct span name, uint32_t po
 	enum list_end end;
 	int code;
 
-	scope->variables[0] = (struct variable){SPAN("$"), 0};
+	scope->variables[0] = (struct variable){SPAN("$"), 0, false};
 	scope->count = scope->slot_count = 1;
 	parser->scope = scope;
 	parser->range_depth = 0;
@@ -777,7 +802,7 @@ int template_parse(struct template_set *set, struct arena *arena, struct span na
 	parser.source = arena_allocate(arena, sizeof(*parser.source));
 	*parser.source = (struct template_source){name, text};
 	parser.lexer.input = text;
-	scope->variables[0] = (struct variable){SPAN("$"), 0};
+	scope->variables[0] = (struct variable){SPAN("$"), 0, false};
 	scope->count = scope->slot_count = 1;
 	template->name = name;
 	template->source = parser.source;

@@ -167,8 +167,21 @@ class Generator:
             self.expression(0))
 
     def variables(self, depth):
+        if self.random.random() < 0.5:
+            return self.redeclared_variables(depth)
         return "{{ $x := %s }}{{ $x }}{{ if true }}{{ $x := 5 }}{{ $x = 6 }}{{ end }}%s{{ $x = 1 }}{{ $x }}" % (
             self.expression(1), self.body(depth - 1))
+
+    def redeclared_variables(self, depth):
+        """Variables that are made of their older selves, also in blocks, where they end."""
+        return "{{ $x := %s }}{{ $x := list $x %s }}%s{{ $x := append $x 1 }}%s{{ $x | toJson }}" % (
+            self.expression(0), self.argument("a", 0),
+            self.pick(["{{ with $x := first $x }}%s{{ $x }}{{ end }}", "{{ if $x := last $x }}%s{{ $x }}{{ end }}",
+                       "{{ range $k, $x := $x }}%s{{ $k }}{{ $x := list $x }}{{ $x }}{{ end }}",
+                       "{{ $y := dict \"k\" $x }}{{ $_ := set $y \"k\" 5 }}%s{{ $y.k }}{{ ($y := $y).k }}"])
+            % self.body(depth - 1),
+            self.pick(["{{ $x = append $x 2 }}", "{{ if $x }}{{ $x = rest $x }}{{ end }}",
+                       "{{ range $x }}{{ $x = append $x . }}{{ end }}", "{{ $x := (($x := $x) | len | list $x) }}"]))
 
     def nested_template(self, depth):
         expression = self.expression(0)
