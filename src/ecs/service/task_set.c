@@ -380,6 +380,11 @@ static int new_document(struct aws_request *request, const struct store_object *
 		json_set(arena, document, lists[i],
 			json_is_absent(json_get(input, lists[i])) ? json_new_array(arena)
 								  : json_get(input, lists[i]));
+	/* Services with another controller may have several. */
+	if (json_count(json_get(document, "loadBalancers")) > 1)
+		return aws_fail_input(request,
+			"loadBalancers: %zu are given; a task set has one at most",
+			json_count(json_get(document, "loadBalancers")));
 	if (service_check_traffic(request, definition, document) < 0)
 		return -EPERM;
 	*ret_document = document;

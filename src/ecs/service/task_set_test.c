@@ -234,6 +234,9 @@ static void test_bad_sets_are_refused(void **state)
 	test_refused(server, "CreateTaskSet", "InvalidParameterException", "target group",
 		"{" IN_SHOP
 		",'taskDefinition':'web','loadBalancers':[{'targetGroupArn':'arn:x'}]}");
+	test_refused(server, "CreateTaskSet", "InvalidParameterException", "one at most",
+		"{" IN_SHOP ",'taskDefinition':'web','loadBalancers':[{'targetGroupArn':'arn:x'},"
+		"{'targetGroupArn':'arn:y'}]}");
 	test_call(server, "DescribeTaskSets", "{" IN_SHOP ",'taskSets':['ecs-svc/1']}");
 	assert_int_equal(json_count(json_get(server->answer, "failures")), 1);
 	assert_text(json_item(json_get(server->answer, "failures"), 0), "arn",
