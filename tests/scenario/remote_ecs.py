@@ -184,7 +184,10 @@ class RemoteProxy:
             self.assume(handler, body)
             return
         operation = handler.headers.get("X-Amz-Target", "").rpartition(".")[2]
-        call = Call(operation, json.loads(body or b"{}"))
+        # Elastic Load Balancing is asked with forms.
+        form = {} if operation else dict(urllib.parse.parse_qsl(body.decode()))
+        operation = operation or form.get("Action", "")
+        call = Call(operation, form or json.loads(body or b"{}"))
         with self.lock:
             self.calls.append(call)
             fault = next((one for one in self.faults if one.operation in (None, operation)), None)

@@ -3,6 +3,7 @@ kills the server that makes them. The invariants are recomputed from the recorde
 import threading
 
 import pytest
+import test_app_balancers
 import test_app_names
 from conftest import DEADLINE, wait_until
 from remote_world import Holding
@@ -11,12 +12,20 @@ from test_services_traffic import programs  # noqa: F401
 
 TTL = test_app_names.TTL
 READS = ("Describe", "List", "Get", "Discover")
-PIPELINE = [("ECS_CANARY_ROLLOUT", {"scale": 50}), ("ECS_TRAFFIC_ROUTING", {"canary": 33}),
+
+
+def pipeline(scale, canary):
+    return [("ECS_CANARY_ROLLOUT", {"scale": scale}), ("ECS_TRAFFIC_ROUTING", {"canary": canary}),
             ("ECS_PRIMARY_ROLLOUT", {}), ("ECS_TRAFFIC_ROUTING", {"primary": 100}),
             ("ECS_CANARY_CLEAN", {})]
-# Each kind of call that changes something in this pipeline.
-KINDS = ["RegisterTaskDefinition", "CreateTaskSet", "RegisterInstance", "DeregisterInstance",
-         "UpdateServicePrimaryTaskSet", "DeleteTaskSet"]
+
+
+CANARY, BLUE_GREEN = pipeline(50, 33), pipeline(100, 100)
+# Each kind of call that changes something in these pipelines.
+OF_SETS = ["RegisterTaskDefinition", "CreateTaskSet", "UpdateServicePrimaryTaskSet", "DeleteTaskSet"]
+OF_SERVICES = ["RegisterTaskDefinition", "CreateService", "UpdateService", "DeleteService"]
+OF_NAMES = ["RegisterInstance", "DeregisterInstance"]
+OF_WEIGHTS = ["ModifyListener", "ModifyRule"]
 
 
 class Proxy(Holding):
@@ -72,14 +81,34 @@ def new_proxy():
         yield proxy
 
 
+def restart_when_killed(servers, application):
+    wait_until(servers.proxy.has_killed.is_set, "the call has come", 2 * DEADLINE)
+    servers.local.kill()
+    servers.proxy.has_killed.clear()
+    application.server = servers.reopen()
+
+
+def deploy_with_kills(servers, application, stages, kinds):
+    """At each kind of call once: it takes effect, and the server is killed before it has the answer."""
+    for kind in kinds:
+        servers.proxy.fault(kind, "kill", times=1)
+    application.pipeline(*stages)
+    number = application.start("--target", "remote")
+    for _ in kinds:
+        restart_when_killed(servers, application)
+    ended = application.wait(number)
+    assert ended["state"] == "SUCCESS", ended
+
+
 class World(test_app_names.World):
     """The application on the one slipway, its service on the other."""
 
-    def __init__(self, servers, programs, folder):  # noqa: F811
+    def __init__(self, servers, programs, folder, controller="EXTERNAL"):  # noqa: F811
         super().__init__(servers.remote, programs, folder, "abc")
         self.servers, self.proxy = servers, servers.proxy
+        self.controller = controller
         self.application.server = servers.local
-        self.version("1")
+        self.version("1", controller=controller)
         deployed = self.application.sync("--target", "remote")
         assert deployed["state"] == "SUCCESS", deployed
         self.start_client()
@@ -89,14 +118,8 @@ class World(test_app_names.World):
 
     def start(self):
         self.version("2")
-        self.application.pipeline(*PIPELINE)
+        self.application.pipeline(*CANARY)
         return self.application.start("--target", "remote")
-
-    def restart_when_killed(self):
-        wait_until(self.proxy.has_killed.is_set, "the call has come", 2 * DEADLINE)
-        self.servers.local.kill()
-        self.proxy.has_killed.clear()
-        self.application.server = self.servers.reopen()
 
     def check_calls(self):
         """I1, I2, I4 and I5 from the recorded calls alone."""
@@ -105,18 +128,22 @@ class World(test_app_names.World):
         others = False
         for call in self.proxy.changes():
             body = call.body
-            assert body.get("service", "abc") == "abc" and body.get("cluster", "default") == "default"
+            assert body.get("service", "abc") in ("abc", "abc-canary")  # I5
+            assert body.get("cluster", "default") == "default"
             if call.operation == "RegisterInstance":
                 registered.add(body["InstanceId"])
             elif call.operation == "DeregisterInstance":
                 registered.discard(body["InstanceId"])
                 left[body["InstanceId"]] = call.at
                 assert others or len(registered) >= 2, "I1"
-            elif call.operation == "CreateTaskSet":
-                others = others or body["externalId"] == "primary"
-                tokens.setdefault(body["externalId"], set()).add(body["clientToken"])
-                assert len(tokens[body["externalId"]]) == 1, "I4"
-            elif call.operation == "DeleteTaskSet":
+            elif call.operation in ("CreateTaskSet", "CreateService"):
+                role = body.get("externalId", "canary")
+                others = others or role == "primary"
+                tokens.setdefault(role, set()).add(body["clientToken"])
+                assert len(tokens[role]) == 1, "I4"
+            elif call.operation == "UpdateService":
+                others = True
+            elif call.operation in ("DeleteTaskSet", "DeleteService"):
                 # Old and canary tasks were deregistered, and their records have expired.
                 assert left and call.at - max(left.values()) >= TTL, "I2"
         return tokens
@@ -129,19 +156,49 @@ def new_world(start_slipway, proxy, programs, tmp_path):  # noqa: F811
     return World(servers, programs, tmp_path)
 
 
-def test_a_kill_at_each_kind_of_call(world):
-    """Scenario 40: the server is killed after each kind of call took effect, and before it has the answer."""
-    for kind in KINDS:
-        world.proxy.fault(kind, "kill", times=1)
-    number = world.start()
-    for _ in KINDS:
-        world.restart_when_killed()
-    ended = world.application.wait(number)
-    assert ended["state"] == "SUCCESS", ended
-    assert set(world.check_calls()) == {"canary", "primary"}
+@pytest.mark.parametrize("stages, controller", [
+    (CANARY, "EXTERNAL"), (BLUE_GREEN, "EXTERNAL"), (CANARY, "ECS"), (BLUE_GREEN, "ECS")])
+def test_a_kill_at_each_kind_of_call(start_slipway, proxy, programs, tmp_path, stages,  # noqa: F811
+                                     controller):
+    """Scenario 40, by names: with task sets, and with two services."""
+    servers = TwoServers(start_slipway, proxy, tmp_path)
+    servers.open()
+    world = World(servers, programs, tmp_path, controller)
+    world.version("2", controller=controller)
+    has_sets = controller == "EXTERNAL"
+    deploy_with_kills(servers, world.application, stages,
+                      (OF_SETS if has_sets else OF_SERVICES) + OF_NAMES)
+    assert set(world.check_calls()) == ({"canary", "primary"} if has_sets else {"canary"})
     assert len(world.tasks()) == 2 and not world.tasks() & world.before
-    world.assert_one_primary()
+    if has_sets:
+        world.assert_one_primary()
+    assert world.registered() == world.tasks()
     world.assert_no_failures()
+
+
+@pytest.mark.parametrize("stages", [CANARY, BLUE_GREEN])
+def test_a_kill_at_each_kind_of_call_by_weights(start_slipway, proxy, programs, tmp_path,  # noqa: F811
+                                                stages):
+    """Scenario 40, behind a load balancer of the other slipway."""
+    servers = TwoServers(start_slipway, proxy, tmp_path, "--instances", "3",
+                         *test_app_balancers.SERVER_ARGUMENTS)
+    servers.open()
+    world = test_app_balancers.World(servers.remote, programs, tmp_path)
+    world.application.server = servers.local
+    world.version("1")
+    deployed = world.application.sync("--target", "remote")
+    assert deployed["state"] == "SUCCESS", deployed
+    old = world.tasks()
+    client = test_app_balancers.Client(world.address, tmp_path / "answers")
+    try:
+        client.shares(20)
+        world.version("2")
+        deploy_with_kills(servers, world.application, stages, OF_SETS + OF_WEIGHTS)
+        assert len(world.tasks()) == 2 and not world.tasks() & old
+        world.assert_one_primary()
+        client.assert_no_failures()
+    finally:
+        client.end()
 
 
 def test_throttled_calls_and_slow_operations(world):
