@@ -267,7 +267,38 @@ static int app_list(struct app *app)
 	if (app->format)
 		return env_print_json(items);
 	app_print_applications(app, items);
+	code = app_call(app, "GET", "/v1/application-switch", NULL, &items);
+	if (code == EXIT_OK && json_get_bool(items, "stopped", false))
+		printf("Deployments are stopped by %.*s; `slipway app resume` continues them.\n",
+			SPAN_ARGS(app_text(items, "stoppedBy")));
+	return code;
+}
+
+static int app_switch(struct app *app, const char *path, struct json *body, const char *done)
+{
+	struct json *answer;
+	int code = app_call(app, "POST", path, body, &answer);
+
+	if (code != EXIT_OK)
+		return code;
+	if (app->format)
+		return env_print_json(answer);
+	printf("Deployments of this account's applications %s.\n", done);
 	return EXIT_OK;
+}
+
+static int app_stop(struct app *app)
+{
+	struct json *body = json_new_object(app->arena);
+
+	set_text(app, body, "comment", app->comment);
+	return app_switch(app, "/v1/application-switch/stop", body, "are stopped");
+}
+
+static int app_resume(struct app *app)
+{
+	return app_switch(app, "/v1/application-switch/resume", json_new_object(app->arena),
+		"continue");
 }
 
 static int app_status(struct app *app)
@@ -369,6 +400,11 @@ static int deployment_retry(struct app *app)
 	return change(app, "/retry", json_new_object(app->arena), "rolling back again");
 }
 
+static int deployment_rollback(struct app *app)
+{
+	return change(app, "/rollback", json_new_object(app->arena), "rolling back");
+}
+
 /* ---- verbs ---- */
 
 #define OPTIONS_COMMON                                                                             \
@@ -436,6 +472,10 @@ static const struct app_verb {
 		1},
 	{"app", "delete", "NAME", "Forget an application. What it has deployed keeps running.", "",
 		app_delete, 1, 1},
+	{"app", "stop", "",
+		"Stop the deployments of all applications of the account where they are.",
+		"  --comment TEXT Why.\n", app_stop, 0, 0},
+	{"app", "resume", "", "Continue the deployments that were stopped.", "", app_resume, 0, 0},
 	{"deployment", "list", "NAME", "List the deployments of an application.", "", app_history,
 		1, 1},
 	{"deployment", "watch", "NAME [DEPLOYMENT]",
@@ -452,6 +492,9 @@ static const struct app_verb {
 		deployment_skip, 1, 2},
 	{"deployment", "cancel", "NAME [DEPLOYMENT] [--no-rollback]", "Cancel a deployment.",
 		"  --no-rollback  Leave everything as it is now.\n", deployment_cancel, 1, 2},
+	{"deployment", "rollback", "NAME [DEPLOYMENT]",
+		"Roll back the last deployment, which has succeeded.", "", deployment_rollback, 1,
+		2},
 	{"deployment", "retry", "NAME [DEPLOYMENT]", "Run a rollback again that failed.", "",
 		deployment_retry, 1, 2},
 	{"flow", "list", "[APPLICATION]", "List flows, or those of one head.", "", flow_list, 0, 1},

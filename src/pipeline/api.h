@@ -48,6 +48,13 @@ int api_reject(struct aws_request *request);
 int api_skip(struct aws_request *request);
 int api_cancel(struct aws_request *request);
 int api_retry_rollback(struct aws_request *request);
+int api_roll_back(struct aws_request *request);
+
+/* ---- stop_switch.c ---- */
+
+int api_get_switch(struct aws_request *request);
+int api_stop(struct aws_request *request);
+int api_resume(struct aws_request *request);
 
 /* ---- shared by operations ---- */
 

@@ -171,6 +171,20 @@ int api_retry_rollback(struct aws_request *request)
 	return code < 0 ? aws_fail_store(request) : show_changed(request);
 }
 
+int api_roll_back(struct aws_request *request)
+{
+	struct changing changing;
+	int code;
+
+	if (open_deployment(request, &changing) < 0)
+		return -EPERM;
+	code = deployment_roll_back(request->transaction, changing.record.facts.application,
+		changing.record.facts.id, request->caller->user, request->now_ms, &request->err);
+	if (code == -EALREADY)
+		return fail_state(request, &changing, request->err.message);
+	return code < 0 ? aws_fail_store(request) : show_changed(request);
+}
+
 int api_delete_application(struct aws_request *request)
 {
 	const struct store_object *application, *origin;

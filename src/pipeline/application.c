@@ -62,7 +62,7 @@ static const struct field input_fields[] = {
 	{"runStandaloneTask", FIELD_BOOL, INPUT(run_standalone_task)},
 	{"clusterArn", FIELD_TEXT, INPUT(cluster_arn)},
 	{"launchType", FIELD_TEXT, INPUT(launch_type)},
-	{"keepOldPrimary", FIELD_BOOL, INPUT(keep_old_primary)},
+	{"keepOldPrimary", FIELD_DURATION, INPUT(keep_old_ms)},
 	{"keepFailedFirstDeploy", FIELD_BOOL, INPUT(keep_failed_first_deploy)},
 	{"accessType", FIELD_VALUE, .offset = offsetof(struct input_access, type)},
 	{"ecsAccessType", FIELD_VALUE, .offset = offsetof(struct input_access, ecs_type)},
@@ -375,10 +375,6 @@ static int check_application(struct field_reader *reader, const struct spec *spe
 				SPAN_ARGS(application->kind));
 		return 0;
 	}
-	if (application->input.keep_old_primary)
-		fields_warn(reader, spec->input->line,
-			"spec.input.keepOldPrimary has no effect yet: old tasks are stopped when "
-			"the new ones have replaced them");
 	if (!(application->input.access & ACCESS_ELB) &&
 		application->input.primary_group.arn.length +
 				application->input.canary_group.arn.length >

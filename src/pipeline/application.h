@@ -125,7 +125,8 @@ struct application_input {
 	struct span preview_registry_arn;           /* "": none */
 	struct span listener_rule_arn; /* the only rule that routing changes; "": all of the pair */
 	int64_t tolerance, capacity_floor; /* percent; -1: only warn */
-	bool keep_old_primary, keep_failed_first_deploy;
+	int64_t keep_old_ms; /* after a deployment, for a rollback; 0: the old primary is deleted at once */
+	bool keep_failed_first_deploy;
 };
 
 struct application_trigger {

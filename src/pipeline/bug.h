@@ -16,7 +16,8 @@
 	X(LOSE_STICKINESS, "lose-stickiness", "a changed rule loses its stickiness")               \
 	X(LEAVE_CANARY, "leave-canary", "a rollback leaves the canary behind")                     \
 	X(KEEP_PRIMARY, "keep-primary", "the new set does not become the primary")                 \
-	X(PARTIAL_IS_ALL, "partial-is-all", "tasks that could not be described count as gone")
+	X(PARTIAL_IS_ALL, "partial-is-all", "tasks that could not be described count as gone")     \
+	X(KEEP_TARGETS, "keep-targets", "an old set that is kept stays behind the load balancer")
 
 enum pipeline_bug {
 #define X(name, text, meaning) PIPELINE_BUG_##name,

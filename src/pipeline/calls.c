@@ -2,6 +2,7 @@
 #include "base/memory.h"
 #include "base/seeded_bug.h"
 #include "pipeline/pass.h"
+#include "pipeline/stop_switch.h"
 
 /* ---- reading the journal ---- */
 
@@ -132,8 +133,10 @@ static int put_intent(struct store_transaction *transaction, void *context, stru
 	struct sending *sending = context;
 	struct deployment_pass *pass = sending->pass;
 	/* A user's order that came meanwhile is followed first. */
-	int code = store_require(transaction, &deployment_kind, pass->deployment.key,
-		pass->deployment.revision, err);
+	int code = stop_switch_is_on(store_head(transaction), pass->key)
+			   ? err_set(err, -ESTALE, "deployments are stopped")
+			   : store_require(transaction, &deployment_kind, pass->deployment.key,
+				     pass->deployment.revision, err);
 
 	if (code < 0)
 		return code;

@@ -1,10 +1,10 @@
 /*
- * Decided calls as requests to AWS, each journalled and sent; see pass.h. What differs between task sets and a second
- * service is in one table, `variants`.
+ * Decided calls as requests to AWS, each journalled and sent; see pass.h. Here are those about sets and services; those about
+ * traffic are in carry_traffic.c. What differs between task sets and a second service is in one table, `variants`.
  */
 #include "base/memory.h"
 #include "base/seeded_bug.h"
-#include "pipeline/pass.h"
+#include "pipeline/carrying.h"
 #include "pipeline/service_settings.h"
 #include "pipeline/share.h"
 
@@ -24,16 +24,6 @@ const char *carry_out_role(enum set_role role)
 {
 	return role_names[role];
 }
-
-struct carrying {
-	struct deployment_pass *pass;
-	const struct observed *observed;
-	struct span stage;
-	struct span reason; /* of a failure */
-	/* There was no answer: by the time of the next call the decision may be out of date. */
-	bool is_interrupted;
-	struct err *err;
-};
 
 /* ---- requests ---- */
 
@@ -155,8 +145,7 @@ static bool was_done(const struct deployment_pass *pass, const struct pending_ca
 	return false;
 }
 
-/* FAILED: *carrying->reason. */
-static int send(struct carrying *carrying, struct pending_call *call, enum carried *ret_carried)
+int carrying_send(struct carrying *carrying, struct pending_call *call, enum carried *ret_carried)
 {
 	struct deployment_pass *pass = carrying->pass;
 	struct outcall_result result;
@@ -236,7 +225,7 @@ static int create_task_set(struct carrying *carrying, const struct next_call *ne
 	json_set_string(arena, scale, "unit", SPAN("PERCENT"));
 	json_set(arena, request, "scale", scale);
 	add_tag(arena, set_tags(carrying->pass, request, NULL), TAG_ROLE, call.role);
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 /* A call about an existing set. */
@@ -265,7 +254,7 @@ static int scale_task_set(struct carrying *carrying, const struct next_call *nex
 	json_set(arena, scale, "value", json_new_double(arena, (double)next->number));
 	json_set_string(arena, scale, "unit", SPAN("PERCENT"));
 	json_set(arena, call.request, "scale", scale);
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 static int make_primary(struct carrying *carrying, const struct next_call *next,
@@ -274,7 +263,7 @@ static int make_primary(struct carrying *carrying, const struct next_call *next,
 	struct pending_call call =
 		about_set(carrying, next, "UpdateServicePrimaryTaskSet", "primaryTaskSet");
 
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 static int delete_task_set(struct carrying *carrying, const struct next_call *next,
@@ -285,7 +274,7 @@ static int delete_task_set(struct carrying *carrying, const struct next_call *ne
 
 	call.done_errors = gone;
 	json_set_bool(carrying->pass->arena, call.request, "force", true);
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 /* ---- services ---- */
@@ -320,7 +309,7 @@ static int create_service(struct carrying *carrying, enum set_role role, int64_t
 		set_traffic(carrying, role, request);
 	}
 	set_tags(pass, request, json_get(pass->bundle.service.request, "tags"));
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 static int64_t wanted_count(const struct deployment_pass *pass)
@@ -374,7 +363,7 @@ static int change_service(struct carrying *carrying, enum set_role role, enum ca
 		json_set(pass->arena, request, updated[i],
 			json_get(role == SET_OLD ? before : source, updated[i]));
 	set_changed_count(carrying, role, request);
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 static int create_second(struct carrying *carrying, const struct next_call *next,
@@ -404,7 +393,7 @@ static int set_count(struct carrying *carrying, struct span service, enum set_ro
 		.attributes = SPAN("")};
 
 	json_set_integer(carrying->pass->arena, request, "desiredCount", count);
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 static int scale_second(struct carrying *carrying, const struct next_call *next,
@@ -433,211 +422,10 @@ static int delete_service(struct carrying *carrying, const struct next_call *nex
 		.attributes = SPAN("")};
 
 	json_set_bool(carrying->pass->arena, call.request, "force", true);
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
-/* ---- names ---- */
-
-static const struct observed_task *find_task(const struct carrying *carrying, struct span id)
-{
-	const struct observed_task *tasks = carrying->observed->tasks.items;
-
-	for (size_t i = 0; i < carrying->observed->tasks.count; i++) {
-		if (span_equal(tasks[i].id, id))
-			return &tasks[i];
-	}
-	return NULL;
-}
-
-static struct span address_of(const struct json *task)
-{
-	JSON_EACH_ITEM (json_get(task, "attachments"), attachment) {
-		JSON_EACH_ITEM (json_get(attachment, "details"), detail) {
-			if (span_is(json_get_text(detail, "name"), "privateIPv4Address"))
-				return json_get_text(detail, "value");
-		}
-	}
-	return SPAN("");
-}
-
-static void set_attribute(struct arena *arena, struct json *attributes, const char *name,
-	struct span value)
-{
-	if (value.data && value.length > 0)
-		json_set_string(arena, attributes, name, value);
-}
-
-static void set_port(struct carrying *carrying, struct json *attributes)
-{
-	struct arena *arena = carrying->pass->arena;
-	const struct json *registry =
-		json_item(json_get(carrying->pass->bundle.service.request, "serviceRegistries"), 0);
-	int64_t port =
-		json_get_integer(registry, "port", json_get_integer(registry, "containerPort", 0));
-
-	if (port > 0)
-		json_set(arena, attributes, "AWS_INSTANCE_PORT",
-			json_new_format(arena, "%lld", (long long)port));
-}
-
-/* As ECS would register the task. A task that was registered before gets the same attributes again. */
-static const struct json *instance_attributes(struct carrying *carrying,
-	const struct observed_task *task, enum set_role role)
-{
-	const struct deployment_pass *pass = carrying->pass;
-	const struct journalled_call *calls = pass->calls.items;
-	struct json *attributes = json_new_object(pass->arena), *kept;
-	struct span family = json_get_text(pass->bundle.task.request, "family");
-
-	for (size_t i = pass->calls.count; i > 0; i--) {
-		const struct journal_record *record = &calls[i - 1].record;
-
-		if (span_equal(record->target, task->id) && record->attributes.length > 0 &&
-			json_parse(record->attributes, pass->arena, &kept, NULL) == 0)
-			return kept;
-	}
-	json_set_string(pass->arena, attributes, "AWS_INIT_HEALTH_STATUS", SPAN("HEALTHY"));
-	set_attribute(pass->arena, attributes, "AWS_INSTANCE_IPV4", address_of(task->task));
-	set_port(carrying, attributes);
-	set_attribute(pass->arena, attributes, "AVAILABILITY_ZONE",
-		json_get_text(task->task, "availabilityZone"));
-	set_attribute(pass->arena, attributes, "REGION", pass->deployment.facts.region);
-	set_attribute(pass->arena, attributes, "ECS_CLUSTER_NAME", pass->cluster);
-	set_attribute(pass->arena, attributes, "ECS_SERVICE_NAME", service_name(carrying));
-	set_attribute(pass->arena, attributes, "ECS_TASK_DEFINITION_FAMILY", family);
-	set_attribute(pass->arena, attributes, "ECS_TASK_SET_EXTERNAL_ID",
-		role == SET_CANARY ? SPAN("canary") : SPAN("primary"));
-	return attributes;
-}
-
-static struct span registry_id(const struct deployment_pass *pass)
-{
-	struct span rest = pass->bundle.service.registry_arn, part, id = SPAN("");
-
-	while (span_next_part(&rest, '/', &part))
-		id = part;
-	return id;
-}
-
-static struct pending_call about_instance(const struct carrying *carrying,
-	const struct next_call *next, const char *operation)
-{
-	struct arena *arena = carrying->pass->arena;
-	struct pending_call call = {.service = CLOUDMAP,
-		.operation = operation,
-		.role = span_of(role_names[next->role]),
-		.target = next->target,
-		.request = json_new_object(arena),
-		.answer_path = "OperationId",
-		.is_operation = true,
-		.attributes = SPAN("")};
-
-	json_set_string(arena, call.request, "ServiceId", registry_id(carrying->pass));
-	json_set_string(arena, call.request, "InstanceId", next->target);
-	return call;
-}
-
-static int register_instance(struct carrying *carrying, const struct next_call *next,
-	enum carried *ret_carried)
-{
-	const struct observed_task *task = find_task(carrying, next->target);
-	struct pending_call call = about_instance(carrying, next, "RegisterInstance");
-	const struct json *attributes = instance_attributes(carrying, task, next->role);
-
-	call.token_member = "CreatorRequestId";
-	json_set(carrying->pass->arena, call.request, "Attributes", attributes);
-	if (json_get_text(attributes, "AWS_INSTANCE_IPV4").length > 0)
-		return send(carrying, &call, ret_carried);
-	*ret_carried = CARRIED_FAILED;
-	carrying->reason = arena_format(carrying->pass->arena,
-		"task %.*s has no address of its own to register; use network mode awsvpc, or "
-		"serviceDiscovery.canaryRegistration: ECS",
-		SPAN_ARGS(next->target));
-	return 0;
-}
-
-static int deregister_instance(struct carrying *carrying, const struct next_call *next,
-	enum carried *ret_carried)
-{
-	static const char *const gone[] = {"InstanceNotFound", NULL};
-	const struct observed_task *task = find_task(carrying, next->target);
-	struct pending_call call = about_instance(carrying, next, "DeregisterInstance");
-
-	call.done_errors = gone;
-	if (task && task->attributes)
-		call.attributes = json_to_text(task->attributes, carrying->pass->arena);
-	return send(carrying, &call, ret_carried);
-}
-
-/* ---- load balancers ---- */
-
-/* The actions of a rule with other weights for the pair; everything else stays. */
-static const struct json *weigh(struct carrying *carrying, const struct json *actions,
-	int64_t percent)
-{
-	struct arena *arena = carrying->pass->arena;
-	const struct application_input *input = &carrying->pass->bundle.application->input;
-	struct json *changed = json_new_array(arena);
-
-	JSON_EACH_ITEM (actions, action) {
-		const struct json *config = json_get(action, "ForwardConfig");
-		struct json *groups = json_new_array(arena), *action_copy, *config_copy;
-
-		if (!json_is(config, JSON_OBJECT)) {
-			json_append(arena, changed, action);
-			continue;
-		}
-		JSON_EACH_ITEM (json_get(config, "TargetGroups"), group) {
-			struct json *copy = json_copy_object(arena, group);
-			struct span arn = json_get_text(group, "TargetGroupArn");
-
-			if (span_equal(arn, input->canary_group.arn))
-				json_set_integer(arena, copy, "Weight", percent);
-			if (span_equal(arn, input->primary_group.arn))
-				json_set_integer(arena, copy, "Weight", WHOLE - percent);
-			json_append(arena, groups, copy);
-		}
-		config_copy = json_copy_object(arena, config);
-		if (SEEDED_BUG(carrying->pass->config->bug == PIPELINE_BUG_LOSE_STICKINESS))
-			json_unset(config_copy, "TargetGroupStickinessConfig");
-		json_set(arena, config_copy, "TargetGroups", groups);
-		action_copy = json_copy_object(arena, action);
-		json_set(arena, action_copy, "ForwardConfig", config_copy);
-		json_append(arena, changed, action_copy);
-	}
-	return changed;
-}
-
-static int set_weights(struct carrying *carrying, const struct next_call *next,
-	enum carried *ret_carried)
-{
-	struct arena *arena = carrying->pass->arena;
-	const struct observed_rule *rules = carrying->observed->rules.items;
-	int code = 0;
-
-	*ret_carried = CARRIED_SENT;
-	for (size_t i = 0; i < carrying->observed->rules.count && code >= 0; i++) {
-		const struct observed_rule *rule = &rules[i];
-		struct pending_call call = {.service = ELB,
-			.operation = rule->is_default ? "ModifyListener" : "ModifyRule",
-			.role = span_of(role_names[next->role]),
-			.target = rule->arn,
-			.number = next->number,
-			.request = json_new_object(arena),
-			.attributes = SPAN("")};
-
-		if (rule->weight == next->number)
-			continue;
-		json_set_string(arena, call.request, rule->is_default ? "ListenerArn" : "RuleArn",
-			rule->arn);
-		json_set(arena, call.request, rule->is_default ? "DefaultActions" : "Actions",
-			weigh(carrying, rule->actions, next->number));
-		code = send(carrying, &call, ret_carried);
-		if (*ret_carried == CARRIED_FAILED || carrying->is_interrupted)
-			break;
-	}
-	return code;
-}
+/* ---- the tables ---- */
 
 static int set_desired_count(struct carrying *carrying, const struct next_call *next,
 	enum carried *ret_carried)
@@ -645,8 +433,6 @@ static int set_desired_count(struct carrying *carrying, const struct next_call *
 	return set_count(carrying, service_name(carrying), next->role, next->number, next->number,
 		ret_carried);
 }
-
-/* ---- the tables ---- */
 
 typedef int (*carry_function)(struct carrying *carrying, const struct next_call *next,
 	enum carried *ret_carried);
@@ -658,9 +444,11 @@ static const carry_function variants[][2] = {
 	[CALL_MAKE_PRIMARY] = {make_primary, NULL},
 	[CALL_DELETE_SET] = {delete_task_set, delete_service},
 	[CALL_SET_DESIRED_COUNT] = {set_desired_count, set_desired_count},
-	[CALL_REGISTER_INSTANCE] = {register_instance, register_instance},
-	[CALL_DEREGISTER_INSTANCE] = {deregister_instance, deregister_instance},
-	[CALL_SET_WEIGHTS] = {set_weights, set_weights},
+	[CALL_REGISTER_INSTANCE] = {carrying_register_instance, carrying_register_instance},
+	[CALL_DEREGISTER_INSTANCE] = {carrying_deregister_instance, carrying_deregister_instance},
+	[CALL_REGISTER_TARGET] = {carrying_register_target, carrying_register_target},
+	[CALL_DEREGISTER_TARGET] = {carrying_deregister_target, carrying_deregister_target},
+	[CALL_SET_WEIGHTS] = {carrying_set_weights, carrying_set_weights},
 };
 
 int carry_out_calls(struct deployment_pass *pass, const struct observed *observed,
@@ -768,7 +556,7 @@ static int register_definition(struct carrying *carrying, const struct task_file
 	tags = set_tags(pass, call.request, json_get(task->request, "tags"));
 	if (role.length > 0)
 		add_tag(pass->arena, tags, TAG_STAGE, role);
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 int carry_out_definition(struct deployment_pass *pass, struct span stage,
@@ -821,7 +609,7 @@ static int change_settings(struct carrying *carrying, enum set_role role, enum c
 			arena_copy(pass->arena, member->name.data, member->name.length),
 			member->value);
 	}
-	return send(carrying, &call, ret_carried);
+	return carrying_send(carrying, &call, ret_carried);
 }
 
 int carry_out_old_settings(struct deployment_pass *pass, struct span stage,

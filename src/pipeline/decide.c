@@ -46,6 +46,8 @@ static const char *const call_names[] = {
 	[CALL_SET_DESIRED_COUNT] = "set desired count",
 	[CALL_REGISTER_INSTANCE] = "register instance",
 	[CALL_DEREGISTER_INSTANCE] = "deregister instance",
+	[CALL_REGISTER_TARGET] = "register target",
+	[CALL_DEREGISTER_TARGET] = "deregister target",
 	[CALL_SET_WEIGHTS] = "set weights",
 };
 
@@ -302,15 +304,55 @@ static bool remove_targets(struct deciding *deciding, const struct snapshot_set 
 	return true;
 }
 
+/* Goal: no target of the set is in the primary target group; its tasks continue. */
+static bool are_targets_out(struct deciding *deciding, const struct snapshot_set *set)
+{
+	bool met = true, is_draining = false;
+
+	if (SEEDED_BUG(has_bug(deciding, PIPELINE_BUG_KEEP_TARGETS)))
+		return true;
+	for (size_t i = 0; i < set->task_count; i++) {
+		const struct snapshot_task *task = &set->tasks[i];
+
+		is_draining |= task->target == TARGET_DRAINING;
+		if (task->target == TARGET_STARTING || task->target == TARGET_HEALTHY)
+			met = call(deciding, CALL_DEREGISTER_TARGET, set->role, task->id, 0);
+	}
+	return met && (!is_draining || wait_until(deciding, 0, "targets of the %s are draining",
+					       role_names[set->role]));
+}
+
+/* Goal: the targets that the deployment deregistered are back, and healthy. ECS itself registers those of new tasks. */
+static bool are_targets_back(struct deciding *deciding, enum set_role role)
+{
+	const struct snapshot_set *set = find_set(deciding, role);
+	bool met = true, is_starting = false;
+
+	for (size_t i = 0; set && i < set->task_count; i++) {
+		const struct snapshot_task *task = &set->tasks[i];
+
+		is_starting |= task->is_target_removed && task->target == TARGET_STARTING;
+		if (task->is_healthy && (task->is_target_removed && task->target == TARGET_NONE))
+			met = call(deciding, CALL_REGISTER_TARGET, role, task->id, 0);
+		else if (task->is_target_removed && task->target == TARGET_DRAINING)
+			met = call(deciding, CALL_REGISTER_TARGET, role, task->id, 0);
+	}
+	return met &&
+	       (!is_starting || wait_until(deciding, 0, "targets of the %s are not healthy yet",
+					role_names[role]));
+}
+
 /* ---- the router table ---- */
 
 static const struct router_row {
 	unsigned access;
 	bool (*route)(struct deciding *deciding, enum set_role primary, int64_t percent);
 	bool (*remove)(struct deciding *deciding, const struct snapshot_set *set);
+	/* From a set that is kept. */
+	bool (*take_out)(struct deciding *deciding, const struct snapshot_set *set);
 } routers[] = {
-	{ACCESS_ELB, route_weights, remove_targets},
-	{ACCESS_SERVICE_DISCOVERY, route_names, remove_names},
+	{ACCESS_ELB, route_weights, remove_targets, are_targets_out},
+	{ACCESS_SERVICE_DISCOVERY, route_names, remove_names, remove_names},
 };
 
 /* ---- goals ---- */
@@ -395,6 +437,21 @@ static bool is_gone(struct deciding *deciding, enum set_role role)
 	return call(deciding, CALL_DELETE_SET, role, set->arn, 0);
 }
 
+/* Goal: the old primary gets no traffic, and does not exist unless it is kept. */
+static bool is_replaced(struct deciding *deciding)
+{
+	const struct snapshot_set *old = find_set(deciding, SET_OLD);
+
+	if (!old || !deciding->delivery->keeps_old)
+		return is_gone(deciding, SET_OLD);
+	for (size_t i = 0; i < LENGTH(routers); i++) {
+		if ((deciding->delivery->access & routers[i].access) &&
+			!routers[i].take_out(deciding, old))
+			return false;
+	}
+	return true;
+}
+
 /* Goal: the old tasks have ended and the service may start new ones. */
 static bool is_stopped_for_recreation(struct deciding *deciding)
 {
@@ -438,7 +495,7 @@ static bool quick_sync(struct deciding *deciding)
 	return is_stopped_for_recreation(deciding) && is_running(deciding, SET_NEW, WHOLE) &&
 	       has_desired_count(deciding) && is_running(deciding, SET_NEW, WHOLE) &&
 	       is_routed(deciding, SET_NEW, 0) && is_primary(deciding, SET_NEW) &&
-	       is_gone(deciding, SET_OLD) && is_gone(deciding, SET_CANARY);
+	       is_replaced(deciding) && is_gone(deciding, SET_CANARY);
 }
 
 /* A canary that ECS registered gets no traffic either, before a stage routes some to it. */
@@ -460,7 +517,7 @@ static bool roll_primary_out(struct deciding *deciding)
 		return false;
 	}
 	return is_routed(deciding, SET_NEW, percent) && is_primary(deciding, SET_NEW) &&
-	       is_gone(deciding, SET_OLD);
+	       is_replaced(deciding);
 }
 
 static bool roll_back(struct deciding *deciding)
@@ -475,8 +532,9 @@ static bool roll_back(struct deciding *deciding)
 		(!is_gone(deciding, SET_CANARY) || !is_gone(deciding, SET_NEW)))
 		return false;
 	return has_desired_count(deciding) && is_running(deciding, SET_OLD, WHOLE) &&
-	       is_routed(deciding, SET_OLD, 0) && is_primary(deciding, SET_OLD) &&
-	       is_gone(deciding, SET_CANARY) && is_gone(deciding, SET_NEW);
+	       are_targets_back(deciding, SET_OLD) && is_routed(deciding, SET_OLD, 0) &&
+	       is_primary(deciding, SET_OLD) && is_gone(deciding, SET_CANARY) &&
+	       is_gone(deciding, SET_NEW);
 }
 
 void decide_stage(const struct delivery *delivery, enum stage_kind kind,
@@ -510,5 +568,21 @@ void decide_hold(const struct delivery *delivery, const struct snapshot *snapsho
 
 	if (delivery->canary_percent > 0)
 		is_routed(&deciding, primary_role(&deciding), delivery->canary_percent);
+	*ret_decision = decision;
+}
+
+void decide_keep(const struct delivery *delivery, bool is_over, const struct snapshot *snapshot,
+	struct arena *arena, struct decision *ret_decision)
+{
+	struct decision decision = {.kind = DECISION_DONE, .reason = SPAN("")};
+	struct deciding deciding = {
+		.delivery = delivery, .snapshot = snapshot, .arena = arena, .decision = &decision};
+	const struct snapshot_set *old = find_set(&deciding, SET_OLD);
+
+	/* Another client may have made it the primary again. */
+	if (old && !old->is_primary && is_over)
+		is_gone(&deciding, SET_OLD);
+	else if (old && !old->is_primary)
+		is_replaced(&deciding);
 	*ret_decision = decision;
 }

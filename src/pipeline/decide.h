@@ -23,6 +23,8 @@ enum call_kind {
 	CALL_SET_DESIRED_COUNT,   /* count */
 	CALL_REGISTER_INSTANCE,   /* role, target: task ID */
 	CALL_DEREGISTER_INSTANCE, /* role, target: task ID */
+	CALL_REGISTER_TARGET,     /* role, target: task ID */
+	CALL_DEREGISTER_TARGET,   /* role, target: task ID */
 	CALL_SET_WEIGHTS,         /* percent: of the canary */
 };
 
@@ -46,6 +48,7 @@ struct delivery {
 	int64_t record_ttl_ms;  /* of names, with a margin */
 	int64_t canary_percent; /* of the last ECS_TRAFFIC_ROUTING stage that began; 0: none */
 	bool is_first;          /* there was no primary */
+	bool keeps_old;         /* the old primary stays for a rollback, without traffic */
 	bool recreate;          /* ECS_SYNC stops the old tasks first */
 	int64_t desired_count;  /* to restore after that */
 	enum pipeline_bug bug;  /* a deliberate one, of simulations */
@@ -72,6 +75,11 @@ void decide_stage(const struct delivery *delivery, enum stage_kind kind,
 
 /* While other stages wait: keeps the share of the last routing when tasks are replaced. DECISION_DONE: nothing to do. */
 void decide_hold(const struct delivery *delivery, const struct snapshot *snapshot,
+	struct arena *arena, struct decision *ret_decision);
+
+/* After a deployment that keeps the old primary: it gets no traffic, also when its tasks are replaced; and when it is kept no
+ * longer, it is deleted. */
+void decide_keep(const struct delivery *delivery, bool is_over, const struct snapshot *snapshot,
 	struct arena *arena, struct decision *ret_decision);
 
 const char *call_kind_name(enum call_kind kind);

@@ -31,6 +31,7 @@ struct sim_task {
 	bool exists, is_healthy, is_registered;
 	enum { NO_OPERATION, REGISTERING, DEREGISTERING } operation;
 	int64_t deregistered_ms;
+	bool is_target_out, was_target_out; /* of the primary target group */
 };
 
 struct sim_set {
@@ -322,6 +323,16 @@ static void apply(struct sim *sim, const struct next_call *call)
 		if (task)
 			deregister(sim, set, task);
 		return;
+	case CALL_REGISTER_TARGET:
+	case CALL_DEREGISTER_TARGET:
+		task = find_task(sim, call->target, &set);
+		if (task) {
+			assert_int_equal(set->role, SET_OLD);
+			assert_true(sim->delivery.keeps_old);
+			task->is_target_out = call->kind == CALL_DEREGISTER_TARGET;
+			task->was_target_out = true;
+		}
+		return;
 	case CALL_SET_WEIGHTS: set_weight(sim, call->number); return;
 	}
 }
@@ -347,10 +358,15 @@ static struct snapshot take_snapshot(struct sim *sim)
 
 			if (task->exists)
 				*(struct snapshot_task *)fields_append(sim->arena, &tasks,
-					sizeof(struct snapshot_task)) = (struct snapshot_task){
-					span_of(task->id), task->is_healthy, task->is_registered,
-					task->operation != NO_OPERATION, task->deregistered_ms,
-					false};
+					sizeof(struct snapshot_task)) =
+					(struct snapshot_task){.id = span_of(task->id),
+						.is_healthy = task->is_healthy,
+						.is_registered = task->is_registered,
+						.has_operation = task->operation != NO_OPERATION,
+						.deregistered_ms = task->deregistered_ms,
+						.target = task->is_target_out ? TARGET_NONE
+									      : TARGET_HEALTHY,
+						.is_target_removed = task->was_target_out};
 		}
 		set = fields_append(sim->arena, &sets, sizeof(*set));
 		*set = (struct snapshot_set){.role = from->role,
@@ -637,6 +653,48 @@ static void test_rollback_of_a_first_deployment(void **state)
 	}
 }
 
+static bool gets_traffic(const struct sim *sim, const struct sim_task *task)
+{
+	return task->exists && (task->is_registered || ((sim->delivery.access & ACCESS_ELB) &&
+							       !task->is_target_out));
+}
+
+/* An old primary that is kept gets no traffic; it gets it back in a rollback, or it is deleted. */
+static void test_kept_primary(void **state)
+{
+	(void)state;
+	for (uint64_t seed = 0; seed < SEEDS; seed++) {
+		struct sim sim = make_sim(seed);
+		struct sim_set *old = find_set(&sim, SET_OLD);
+
+		sim.delivery.variant = DELIVERY_TASK_SETS;
+		sim.delivery.keeps_old = true;
+		assert_true(run_pipeline(&sim, &pipelines[seed % LENGTH(pipelines)], -1));
+		assert_true(old->exists && !old->is_primary);
+		for (size_t i = 0; i < TASKS_MAX; i++)
+			assert_false(gets_traffic(&sim, &old->tasks[i]));
+		if (seed & 1) {
+			roll_back(&sim, false);
+			check_end(&sim, SET_OLD);
+			for (size_t i = 0; i < TASKS_MAX; i++)
+				assert_true(!old->tasks[i].exists ||
+					    gets_traffic(&sim, &old->tasks[i]));
+		}
+		for (unsigned step = 0; old->exists && !(seed & 1); step++) {
+			struct snapshot snapshot = take_snapshot(&sim);
+			struct decision decision;
+
+			assert_true(step < 100);
+			decide_keep(&sim.delivery, true, &snapshot, sim.arena, &decision);
+			for (size_t i = 0; i < decision.calls.count; i++)
+				apply(&sim, &((struct next_call *)decision.calls.items)[i]);
+			run_world(&sim);
+		}
+		check_end(&sim, seed & 1 ? SET_OLD : SET_NEW);
+		sim_clear(&sim);
+	}
+}
+
 /* scenario 10 */
 static void test_first_deployment(void **state)
 {
@@ -809,6 +867,7 @@ int main(void)
 		cmocka_unit_test(test_rollback_keeps_the_old_tasks),
 		cmocka_unit_test(test_rollback_of_a_first_deployment),
 		cmocka_unit_test(test_first_deployment),
+		cmocka_unit_test(test_kept_primary),
 		cmocka_unit_test(test_recreate),
 		cmocka_unit_test(test_hold),
 		cmocka_unit_test(test_no_rule_for_the_pair),

@@ -439,6 +439,92 @@ int deployment_retry_rollback(struct store_transaction *transaction, struct span
 				  owner->revision, err);
 }
 
+/* ---- rolling back a success ---- */
+
+/* ID of the last deployment before this one that succeeded, and was not rolled back; "". */
+static struct span find_succeeded_before(const struct store_view *head, struct span application,
+	int64_t number, struct arena *arena)
+{
+	struct store_cursor cursor = {.view = head,
+		.kind = &deployment_kind,
+		.index = DEPLOYMENT_BY_NUMBER,
+		.prefix = arena_format(arena, "%.*s/", SPAN_ARGS(application)),
+		.descending = true};
+	const struct store_object *object;
+
+	while ((object = store_next(&cursor))) {
+		const struct deployment_facts *facts = deployment_facts(object);
+
+		if (facts->number < number && facts->state == PIPELINE_DEPLOYMENT_SUCCESS &&
+			facts->trigger != DEPLOYMENT_TRIGGER_PLAN)
+			return arena_copy_span(arena, facts->id);
+	}
+	return SPAN("");
+}
+
+/* The hidden one of the plan; with autoRollback off it has none. */
+static struct stage_record *rollback_stage(struct deployment_record *record, struct arena *arena)
+{
+	struct stage_record *stage = deployment_rollback_stage(record), *stages;
+
+	if (stage)
+		return stage;
+	stages = arena_allocate_array(arena, record->stage_count + 1, sizeof(*stages));
+	memcpy(stages, record->stages, record->stage_count * sizeof(*stages));
+	stages[record->stage_count] = (struct stage_record){.id = SPAN("rollback"),
+		.kind = STAGE_ROLLBACK,
+		.is_hidden = true,
+		.description = SPAN(""),
+		.note = SPAN(""),
+		.reason = SPAN("")};
+	record->stages = stages;
+	return &stages[record->stage_count++];
+}
+
+int deployment_roll_back(struct store_transaction *transaction, struct span application,
+	struct span id, struct span user, int64_t now_ms, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_view *head = store_head(transaction);
+	const struct store_object *object = store_get(head, &deployment_kind,
+					  deployment_key(arena, application, id)),
+				  *owner = store_get(head, &application_kind, application);
+	struct application_facts facts;
+	struct deployment_record record;
+	struct stage_record *stage;
+	int code;
+
+	if (!object || !owner)
+		return err_set(err, -ENOENT, "the deployment does not exist");
+	code = deployment_read(object, arena, &record, err);
+	if (code < 0)
+		return code;
+	facts = *application_facts(owner);
+	if (record.facts.state != PIPELINE_DEPLOYMENT_SUCCESS ||
+		record.facts.trigger == DEPLOYMENT_TRIGGER_PLAN)
+		return err_set(err, -EALREADY, "only a deployment that succeeded is rolled back");
+	if (record.facts.is_first)
+		return err_set(err, -EALREADY, "first deployment, nothing to roll back to");
+	if (facts.current.length > 0 || facts.is_deleting ||
+		has_later_one(head, application, &record.facts, arena))
+		return err_set(err, -EALREADY, "another deployment has begun since");
+	stage = rollback_stage(&record, arena);
+	record.reason = arena_format(arena, "rolled back by %.*s", SPAN_ARGS(user));
+	record.facts.order = DEPLOYMENT_ORDER_CANCEL_AND_ROLL_BACK;
+	record.facts.kept_until_ms = 0;
+	deployment_set_state(&record, PIPELINE_DEPLOYMENT_ROLLING_BACK, now_ms);
+	stage_set_state(stage, PIPELINE_STAGE_RUNNING, now_ms);
+	facts.current = record.facts.id;
+	facts.succeeded = find_succeeded_before(head, application, record.facts.number, arena);
+	facts.kept = SPAN("");
+	code = deployment_log(transaction, record.key, stage->id, record.reason, now_ms, err);
+	if (code >= 0)
+		code = deployment_put(transaction, &record, err);
+	return code < 0 ? code
+			: application_put(transaction, application, owner->api, &facts,
+				  owner->revision, err);
+}
+
 /* ---- deleting ---- */
 
 int application_delete(struct store_transaction *transaction, struct span application,

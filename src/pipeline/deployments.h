@@ -63,6 +63,11 @@ int deployment_cancel(struct store_transaction *transaction, struct span applica
 int deployment_retry_rollback(struct store_transaction *transaction, struct span application,
 	struct span id, int64_t now_ms, struct err *err);
 
+/* Rolls back the last deployment of the application, which has succeeded. -ENOENT; -EALREADY: it cannot be rolled back (any
+ * more). user: for the log. */
+int deployment_roll_back(struct store_transaction *transaction, struct span application,
+	struct span id, struct span user, int64_t now_ms, struct err *err);
+
 /* Forgets an application and its deployments, as the engine comes to it. What it has deployed keeps running. -ENOENT; -EBUSY:
  * a deployment has not ended. */
 int application_delete(struct store_transaction *transaction, struct span application,

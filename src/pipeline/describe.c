@@ -277,10 +277,9 @@ int describe_targets(struct deployment_pass *pass, struct span group, struct jso
 	return code;
 }
 
-static int count_healthy_targets(struct deployment_pass *pass, struct span group, size_t *ret_count,
-	struct err *err)
+static int count_healthy_targets(struct deployment_pass *pass, struct span group,
+	struct json *targets, size_t *ret_count, struct err *err)
 {
-	struct json *targets = json_new_array(pass->arena);
 	int code = describe_targets(pass, group, targets, err);
 
 	JSON_EACH_ITEM (targets, target) {
@@ -300,9 +299,13 @@ int describe_balancers(struct deployment_pass *pass, struct observed *observed, 
 	int code;
 
 	snapshot->canary_weight = 0;
-	if (!(input->access & ACCESS_ELB) || input->primary_group.arn.length == 0 ||
-		input->canary_group.arn.length == 0)
+	observed->targets = json_new_array(pass->arena);
+	if (!(input->access & ACCESS_ELB) || input->primary_group.arn.length == 0)
 		return 0;
+	if (input->canary_group.arn.length == 0)
+		return input->keep_old_ms == 0 ? 0
+					       : describe_targets(pass, input->primary_group.arn,
+							 observed->targets, err);
 	json_set(pass->arena, request, "TargetGroupArns",
 		one_text(pass->arena, input->primary_group.arn));
 	code = pass_read(pass, ELB, "DescribeTargetGroups", request, &answer, err);
@@ -311,11 +314,11 @@ int describe_balancers(struct deployment_pass *pass, struct observed *observed, 
 		i++)
 		code = read_listeners(pass, observed, json_text(json_item(balancers, i)), err);
 	if (code >= 0)
-		code = count_healthy_targets(pass, input->primary_group.arn,
+		code = count_healthy_targets(pass, input->primary_group.arn, observed->targets,
 			&snapshot->primary_targets, err);
 	if (code >= 0)
 		code = count_healthy_targets(pass, input->canary_group.arn,
-			&snapshot->canary_targets, err);
+			json_new_array(pass->arena), &snapshot->canary_targets, err);
 	snapshot->rule_count = observed->rules.count;
 	for (size_t i = 0; i < observed->rules.count; i++) {
 		int64_t weight = ((struct observed_rule *)observed->rules.items)[i].weight;
@@ -335,6 +338,20 @@ struct span describe_task_id(const struct json *task)
 	while (rest.data && span_next_part(&rest, '/', &part))
 		id = part;
 	return id;
+}
+
+struct span describe_task_address(const struct json *task)
+{
+	JSON_EACH_ITEM (json_get(task, "attachments"), attachment) {
+		JSON_EACH_ITEM (json_get(attachment, "details"), detail) {
+			struct span name = json_get_text(detail, "name"),
+				    value = json_get_text(detail, "value");
+
+			if (name.data && value.data && span_is(name, "privateIPv4Address"))
+				return value;
+		}
+	}
+	return SPAN("");
 }
 
 struct span describe_tag(const struct json *object, const char *key)

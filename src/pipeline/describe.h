@@ -16,6 +16,8 @@ int describe_sets(struct deployment_pass *pass, const struct json **ret_sets, st
 int describe_tasks(struct deployment_pass *pass, struct span service, const char *status,
 	struct json **ret_tasks, struct err *err);
 struct span describe_task_id(const struct json *task);
+/* Of its own network interface; "": it has none. */
+struct span describe_task_address(const struct json *task);
 /* RUNNING, and HEALTHY if a container of its definition has a health check. */
 bool describe_is_healthy(const struct json *task, const struct json *definition);
 /* "": the object has no such tag. */

@@ -10,12 +10,15 @@
 #include "pipeline/live.h"
 #include "pipeline/notices.h"
 #include "pipeline/steps.h"
+#include "pipeline/stop_switch.h"
 
 #define RESYNC_MS 60000
 #define WORKERS 4
 #define ACCOUNT_WORKERS 3
 #define USER "slipway-pipelines" /* in whose name calls without a role are made */
 #define CLUSTER_DEFAULT "default"
+#define STOPPED_POLL_MS 1000
+#define KEPT_CHECK_MS 10000 /* that tasks which replaced old ones get no traffic */
 
 struct engine {
 	struct engine_config config;
@@ -191,6 +194,23 @@ int pass_open_target(struct deployment_pass *pass, struct err *err)
 
 /* ---- one deployment ---- */
 
+static int read_source_and_calls(struct deployment_pass *pass, const struct store_object *object,
+	struct err *err)
+{
+	int code = deployment_source_read(pass->view, object->key, pass->arena, &pass->source, err);
+
+	return code < 0 ? code : calls_load(pass, err);
+}
+
+static int open_deployment(struct deployment_pass *pass, struct err *err)
+{
+	int code = bundle_load(pass->source.files, pass->source.application_file, pass->arena,
+		&pass->bundle, err);
+
+	pass->poll_ms = PASS_POLL_LOCAL_MS;
+	return code < 0 ? code : pass_open_target(pass, err);
+}
+
 static int run_deployment(struct deployment_pass *pass, const struct store_object *object,
 	struct err *err)
 {
@@ -199,17 +219,10 @@ static int run_deployment(struct deployment_pass *pass, const struct store_objec
 	if (code >= 0 && pass->deployment.facts.must_fetch)
 		return fetch_run(pass, err);
 	if (code >= 0)
-		code = deployment_source_read(pass->view, object->key, pass->arena, &pass->source,
-			err);
-	if (code >= 0)
-		code = calls_load(pass, err);
+		code = read_source_and_calls(pass, object, err);
 	if (code < 0)
 		return code;
-	pass->poll_ms = PASS_POLL_LOCAL_MS;
-	code = bundle_load(pass->source.files, pass->source.application_file, pass->arena,
-		&pass->bundle, err);
-	if (code >= 0)
-		code = pass_open_target(pass, err);
+	code = open_deployment(pass, err);
 	/* With calls made the state must stay for a rollback, until the target is back. */
 	if (code < 0 && pass->calls.count == 0)
 		return steps_refuse(pass, arena_copy_span(pass->arena, span_of(err->message)), err);
@@ -238,6 +251,38 @@ static const struct store_object *find_next(const struct deployment_pass *pass)
 			oldest = object;
 	}
 	return oldest;
+}
+
+/* The deployment whose old primary is kept, while none runs; NULL. */
+static const struct store_object *find_kept(const struct deployment_pass *pass)
+{
+	const struct application_facts *facts = application_facts(pass->application);
+
+	return facts->kept.length > 0 && facts->current.length == 0
+		       ? store_get(pass->view, &deployment_kind,
+				 deployment_key(pass->arena, pass->key, facts->kept))
+		       : NULL;
+}
+
+/* It is kept until its time, or until the next deployment begins: a service has few task sets. */
+static int run_kept(struct deployment_pass *pass, const struct store_object *object, bool is_wanted,
+	struct err *err)
+{
+	int64_t until_ms = deployment_facts(object)->kept_until_ms;
+	bool is_over = !is_wanted || pass->now_ms >= until_ms;
+	int code = deployment_read(object, pass->arena, &pass->deployment, err);
+
+	if (code >= 0)
+		code = read_source_and_calls(pass, object, err);
+	if (code >= 0)
+		code = open_deployment(pass, err);
+	if (code >= 0)
+		code = steps_keep(pass, is_over, err);
+	if (code >= 0 && !is_over) {
+		pass_again_at(pass, until_ms);
+		pass_again_at(pass, pass->now_ms + KEPT_CHECK_MS);
+	}
+	return code;
 }
 
 /* A deployment that was cancelled leaves its job behind. */
@@ -270,13 +315,19 @@ static int delete_part(struct store_transaction *transaction, void *context, str
 
 static int run_next(struct deployment_pass *pass, struct err *err)
 {
-	const struct store_object *deployment = find_next(pass);
+	const struct store_object *deployment = find_next(pass), *kept = find_kept(pass);
 	bool is_deleting = application_facts(pass->application)->is_deleting;
 	int code;
 
 	fetch_end_unless_needed(pass);
-	if (!deployment && !is_deleting)
+	if (deployment && deployment_facts(deployment)->trigger == DEPLOYMENT_TRIGGER_PLAN)
+		kept = NULL;
+	if (!deployment && !is_deleting && !kept)
 		return 0;
+	if (stop_switch_is_on(pass->view, pass->key)) {
+		pass_again_at(pass, pass->now_ms + STOPPED_POLL_MS);
+		return 0;
+	}
 	code = claims_acquire(pass->claims,
 		arena_format(pass->arena, ENGINE_CLAIM_PREFIX "%.*s", SPAN_ARGS(pass->key)),
 		&pass->claim, err);
@@ -284,6 +335,12 @@ static int run_next(struct deployment_pass *pass, struct err *err)
 		return 0; /* another server has the claim; claim_freed() starts a pass */
 	if (code < 0)
 		return code;
+	/* The old tasks of an application that is deleted go, too, unless they are out of reach. */
+	if (kept) {
+		code = run_kept(pass, kept, !deployment && !is_deleting, err);
+		if (code >= 0 || !is_deleting)
+			return code;
+	}
 	return is_deleting ? claims_write(pass->claims, &pass->claim, delete_part, pass, NULL, err)
 			   : run_deployment(pass, deployment, err);
 }

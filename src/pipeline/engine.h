@@ -21,6 +21,8 @@
 
 #define ENGINE_CLAIM_PREFIX "application:"
 
+#define TASK_OUTPUT_MAX 4096
+
 /* Counters of a target group of this server, since it began to carry traffic. */
 struct group_traffic {
 	uint64_t requests;
@@ -44,6 +46,10 @@ struct engine_config {
 	/* key: "ACCOUNT/REGION/GROUP". False: this server carries no traffic to it. NULL: to none. */
 	bool (*read_traffic)(void *context, struct span key, struct group_traffic *ret_traffic);
 	void *traffic_context;
+	/* Appends the end of what a container of a task of this server has written, TASK_OUTPUT_MAX bytes at most. NULL: none. */
+	void (*read_output)(void *context, struct span task, struct span container,
+		struct buffer *out);
+	void *read_output_context;
 	int (*find_role)(void *context, struct span account, struct span role,
 		const struct aws_policy **ret_policy, struct err *err);
 	void *find_role_context;

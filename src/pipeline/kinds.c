@@ -3,6 +3,7 @@
 
 #include "base/memory.h"
 #include "pipeline/origin.h"
+#include "pipeline/stop_switch.h"
 #include "store/fact_table.h"
 
 #define X(name) #name,
@@ -77,6 +78,7 @@ struct span deployment_line_key(struct store_transaction *transaction, struct sp
 static const struct fact_row application_rows[] = {
 	FACT(FACT_TEXT, application_facts, current, "current"),
 	FACT(FACT_TEXT, application_facts, succeeded, "succeeded"),
+	FACT(FACT_TEXT, application_facts, kept, "kept"),
 	FACT(FACT_FLAG, application_facts, is_deleting, "deleting"),
 	FACT(FACT_TEXT, application_facts, kind, "kind"),
 	FACT(FACT_FLAG, application_facts, is_off_flow, "offFlow"),
@@ -120,6 +122,7 @@ static const struct fact_row deployment_rows[] = {
 	FACT(FACT_FLAG, deployment_facts, is_first, "first"),
 	FACT(FACT_NUMBER, deployment_facts, canary_percent, "canaryPercent"),
 	FACT(FACT_NUMBER, deployment_facts, record_ttl_ms, "recordTtl"),
+	FACT(FACT_NUMBER, deployment_facts, kept_until_ms, "keptUntil"),
 };
 
 static int read_rows(const struct store_object *object, const struct fact_row *rows, size_t count,
@@ -262,5 +265,6 @@ const struct store_kind *const pipeline_kinds[] = {
 	&live_state_kind,
 	&repository_kind,
 	&origin_kind,
+	&stop_switch_kind,
 };
 const size_t pipeline_kind_count = LENGTH(pipeline_kinds);

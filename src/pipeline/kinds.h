@@ -38,6 +38,7 @@ struct application_facts {
 	struct span account, name;
 	struct span current;   /* deployment that runs; "" */
 	struct span succeeded; /* the last one that succeeded; "" */
+	struct span kept;      /* the one whose old primary is kept for a rollback; "" */
 	bool is_deleting;
 	/* Of the file that was deployed last: */
 	struct span kind;         /* "ECSApp"; "": not deployed yet */
@@ -143,6 +144,7 @@ struct deployment_facts {
 	bool is_first;          /* there was no primary */
 	int64_t canary_percent; /* of the last routing stage that began */
 	int64_t record_ttl_ms;  /* of names, with a margin */
+	int64_t kept_until_ms;  /* the old primary, for a rollback; 0: it is not kept */
 };
 
 enum deployment_index {

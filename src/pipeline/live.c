@@ -26,7 +26,7 @@ struct watched {
 	uint64_t
 		revision; /* of the application then: it changes when a deployment begins or ends */
 	int64_t failing_ms; /* since when readings fail; 0 */
-	bool is_held;       /* a deployment keeps the share of its canary */
+	bool is_held;       /* a deployment keeps the share of its canary, or its old primary */
 	char *application;
 };
 
@@ -92,7 +92,9 @@ static void watch_service(struct live *live, const struct deployment_pass *pass)
 	lock_take(&live->lock);
 	watched = find_watched(live, pass->key);
 	forget_resources(live, watched);
-	watched->is_held = pass->application_facts.current.length > 0 && facts->canary_percent > 0;
+	watched->is_held =
+		(pass->application_facts.current.length > 0 && facts->canary_percent > 0) ||
+		pass->application_facts.kept.length > 0;
 	if (pass->bundle.has_service && !pass->outcall.is_remote) {
 		for (size_t i = 0; i < 2; i++)
 			watched->resources[i] = memory_format("%.*s/%.*s/%.*s/%.*s%s",

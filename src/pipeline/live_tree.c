@@ -48,20 +48,9 @@ static struct span last_part(struct span text)
 
 /* ---- tasks ---- */
 
-static struct span address_of(const struct json *task)
-{
-	JSON_EACH_ITEM (json_get(task, "attachments"), attachment) {
-		JSON_EACH_ITEM (json_get(attachment, "details"), detail) {
-			if (span_is(text_of(detail, "name"), "privateIPv4Address"))
-				return text_of(detail, "value");
-		}
-	}
-	return SPAN("");
-}
-
 static struct span target_state(const struct live_reading *reading, const struct json *task)
 {
-	struct span address = address_of(task);
+	struct span address = describe_task_address(task);
 
 	JSON_EACH_ITEM (reading->targets, target) {
 		struct span id = json_text(json_path(target, "Target.Id")),

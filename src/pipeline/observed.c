@@ -525,6 +525,55 @@ static void find_strays(struct observing *observing)
 	observing->observed->snapshot.stray_count = strays.count;
 }
 
+/* ---- targets ---- */
+
+static enum target_state state_of_target(const struct observed *observed, struct span address)
+{
+	JSON_EACH_ITEM (observed->targets, target) {
+		struct span id = json_text(json_path(target, "Target.Id")),
+			    state = json_text(json_path(target, "TargetHealth.State"));
+
+		if (id.data && state.data && address.length > 0 && span_equal(id, address))
+			return span_is(state, "draining")  ? TARGET_DRAINING
+			       : span_is(state, "healthy") ? TARGET_HEALTHY
+							   : TARGET_STARTING;
+	}
+	return TARGET_NONE;
+}
+
+/* Also if the answer is lost: a target that is still there is no reason to register it. */
+static bool is_target_removed(const struct deployment_pass *pass, struct span task)
+{
+	const struct journalled_call *calls = pass->calls.items;
+
+	for (size_t i = 0; i < pass->calls.count; i++) {
+		const struct journal_record *record = &calls[i].record;
+
+		if (span_is(record->operation, "DeregisterTargets") &&
+			span_equal(record->target, task) && record->result != JOURNAL_REFUSED)
+			return true;
+	}
+	return false;
+}
+
+static void note_targets(struct observing *observing)
+{
+	const struct observed_task *tasks = observing->observed->tasks.items;
+	struct snapshot_set *sets = observing->sets.items;
+
+	for (size_t i = 0; i < observing->sets.count; i++) {
+		for (size_t j = 0; j < sets[i].task_count; j++) {
+			struct snapshot_task *task = &sets[i].tasks[j];
+
+			task->is_target_removed = is_target_removed(observing->pass, task->id);
+			for (size_t k = 0; k < observing->observed->tasks.count; k++)
+				if (span_equal(tasks[k].id, task->id))
+					task->target = state_of_target(observing->observed,
+						describe_task_address(tasks[k].task));
+		}
+	}
+}
+
 /* ---- everything ---- */
 
 static int read_task_sets(struct observing *observing, struct err *err)
@@ -566,8 +615,10 @@ int observed_read(struct deployment_pass *pass, struct observed *ret_observed, s
 							: read_services(&observing, err);
 	if (code >= 0)
 		code = describe_balancers(pass, observed, err);
-	if (code >= 0)
+	if (code >= 0) {
 		find_strays(&observing);
+		note_targets(&observing);
+	}
 	observed->snapshot.sets = observing.sets.items;
 	observed->snapshot.set_count = observing.sets.count;
 	/* Before the calls of this pass the time has gone on. */

@@ -146,6 +146,7 @@ struct observed {
 	const struct json *service; /* as DescribeServices answers; NULL: there is none */
 	struct field_list tasks;    /* struct observed_task */
 	struct field_list rules;    /* struct observed_rule */
+	struct json *targets;       /* of the primary target group, with their health */
 	struct field_list
 		failed;   /* const struct json *: tasks that stopped before they were healthy */
 	size_t leftovers; /* sets of earlier deployments that are still there */

@@ -274,6 +274,34 @@ static void check_service(struct planner *planner)
 			SPAN_ARGS(service->name));
 }
 
+/* Shares by names are about lookups. */
+static void warn_of_connections(struct planner *planner)
+{
+	const struct application *application = planner->input->application;
+	const struct stage *stages = application_stages(application);
+
+	if (!(application->input.access & ACCESS_SERVICE_DISCOVERY) ||
+		planner->plan->strategy != PLAN_PIPELINE)
+		return;
+	for (size_t i = 0; i < application->stages.count; i++) {
+		if (stages[i].kind != STAGE_ECS_TRAFFIC_ROUTING ||
+			stages[i].options.canary % WHOLE == 0)
+			continue;
+		warn(planner, "shares by names hold for new lookups: clients with long-lived "
+			      "connections (gRPC, connection pools) stay with their task until it "
+			      "stops");
+		return;
+	}
+}
+
+static void warn_of_keeping(struct planner *planner)
+{
+	if (planner->input->application->input.keep_old_ms > 0 &&
+		!planner->input->service->is_external)
+		warn(planner, "keepOldPrimary has no effect: ECS itself replaces the tasks of a "
+			      "service with controller ECS");
+}
+
 static void check_two_services(struct planner *planner)
 {
 	if (planner->plan->strategy == PLAN_PIPELINE && !planner->input->service->is_external &&
@@ -341,6 +369,8 @@ void plan_make(const struct plan_input *input, struct arena *arena, struct plan 
 	if (input->service) {
 		check_service(&planner);
 		check_two_services(&planner);
+		warn_of_connections(&planner);
+		warn_of_keeping(&planner);
 	}
 	add_stages(&planner);
 	find_changes(&planner);

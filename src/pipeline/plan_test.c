@@ -265,6 +265,9 @@ static void test_reachable_share(void **state)
 	assert_accepted(&plan);
 	assert_string_equal(stages[1].note.data,
 		"wanted 10%, reachable 33.3% (2 primary + 1 canary)");
+	assert_int_equal(plan.warnings.count, 1);
+	assert_non_null(strstr(((const struct span *)plan.warnings.items)->data,
+		"long-lived connections (gRPC"));
 	assert_refused((struct world){.application = ROUTE_TO("10", "50",
 					      "    serviceDiscovery: {tolerance: 5}\n")},
 		"stage route: wanted 10%, reachable 33.3% (2 primary + 1 canary); the tolerance is "
@@ -345,7 +348,11 @@ static void test_two_services(void **state)
 	(void)state;
 	assert_accepted(&plan);
 	assert_stages(&plan, PIPELINE_STAGES);
-	assert_int_equal(plan.warnings.count, 1); /* AWS does not wait for the TTL */
+	assert_int_equal(plan.warnings.count,
+		2); /* AWS does not wait for the TTL; connections stay */
+	world.application = HEAD "    keepOldPrimary: 5m\n" CANARY;
+	plan = plan_of(world);
+	assert_int_equal(plan.warnings.count, 3);
 	world.foreign_canary = true;
 	assert_refused(world, "service abc-canary exists and does not belong to this application");
 }

@@ -198,6 +198,7 @@ struct json *deployment_document(const struct deployment_record *record, struct 
 	set_time(arena, document, "createdAt", facts->created_ms);
 	set_time(arena, document, "startedAt", facts->started_ms);
 	set_time(arena, document, "endedAt", facts->ended_ms);
+	set_time(arena, document, "oldTasksKeptUntil", facts->kept_until_ms);
 	return document;
 }
 

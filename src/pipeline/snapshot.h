@@ -26,6 +26,9 @@ struct snapshot_task {
 	bool has_operation;      /* an operation on its instance is under way */
 	int64_t deregistered_ms; /* when its instance was removed; 0: never */
 	bool may_be_registered;  /* the answer to a registration was lost */
+	/* In the primary target group: */
+	enum target_state { TARGET_NONE, TARGET_STARTING, TARGET_HEALTHY, TARGET_DRAINING } target;
+	bool is_target_removed; /* the deployment has deregistered it */
 };
 
 struct snapshot_set {
@@ -38,7 +41,7 @@ struct snapshot_set {
 	int64_t settled_ms; /* wall time at which all tasks have run for a second; 0: now */
 	bool is_deleting;   /* DRAINING */
 	int64_t failed;     /* tasks that stopped before they were healthy */
-	const struct snapshot_task *tasks; /* that are to run */
+	struct snapshot_task *tasks; /* that are to run */
 	size_t task_count;
 };
 

@@ -46,6 +46,12 @@ int stage_end_ecs(struct deployment_pass *pass, struct stage_step *ret_step, str
 int stage_wait(struct deployment_pass *pass, const struct stage_record *stage,
 	struct stage_step *step, struct err *err);
 
+/* Whether the old primary stays for a while after the deployment, without traffic. */
+bool stage_keeps_old(const struct deployment_pass *pass);
+/* After a deployment that keeps it: it gets no traffic, and is deleted when is_over. DONE: nothing is left to do. */
+int stage_keep_old(struct deployment_pass *pass, bool is_over, struct stage_step *ret_step,
+	struct err *err);
+
 /* stages_task.c */
 int stage_run_standalone(struct deployment_pass *pass, struct span stage,
 	struct stage_step *ret_step, struct err *err);

@@ -1,15 +1,36 @@
 /* The stages of ECS: observe the service, decide (decide.h), carry the decided calls out; see stage_run.h. */
 #include "base/memory.h"
+#include "pipeline/describe.h"
+#include "pipeline/git_output.h"
 #include "pipeline/stage_run.h"
 
 #define CREATION_KNOWN_MS 30000 /* an unanswered call that created nothing until then is lost */
 #define LOGGED_TASKS_MAX 5
+#define LOGGED_LINES_MAX 5      /* of each container */
 #define FAILED_OPERATIONS_MAX 5 /* of Cloud Map, in a rollback */
 
 static bool starts_tasks(enum stage_kind kind)
 {
 	return kind == STAGE_ECS_SYNC || kind == STAGE_ECS_CANARY_ROLLOUT ||
 	       kind == STAGE_ECS_PRIMARY_ROLLOUT;
+}
+
+bool stage_keeps_old(const struct deployment_pass *pass)
+{
+	const struct application_input *input = &pass->bundle.application->input;
+	const struct json *before = pass->source.before, *set = json_get(before, "taskSet");
+	struct span network = json_text(json_path(before, "definition.networkMode")),
+		    group = json_text(json_path(json_item(json_get(set, "loadBalancers"), 0),
+			    "targetGroupArn"));
+
+	if (input->keep_old_ms == 0 || !pass->bundle.has_service || !set ||
+		!pass->bundle.service.is_external)
+		return false;
+	if (!(input->access & ACCESS_ELB) || input->primary_group.arn.length == 0)
+		return true;
+	/* Its targets must be known by their addresses. */
+	return network.data && span_is(network, "awsvpc") && group.data &&
+	       span_equal(group, input->primary_group.arn);
 }
 
 static struct delivery make_delivery(const struct deployment_pass *pass, enum stage_kind kind,
@@ -31,6 +52,7 @@ static struct delivery make_delivery(const struct deployment_pass *pass, enum st
 	if (kind == STAGE_ECS_SYNC)
 		delivery.recreate =
 			!delivery.is_first && (options ? options->recreate : application->recreate);
+	delivery.keeps_old = !delivery.recreate && stage_keeps_old(pass);
 	/* A rollback restores the number of tasks that the deployment has changed. */
 	if (kind == STAGE_ROLLBACK)
 		delivery.recreate =
@@ -126,6 +148,28 @@ static bool waits_for_creation(const struct deployment_pass *pass, struct stage_
 	return false;
 }
 
+/* The last lines that a container of a task of this server has written. */
+static void log_output(struct deployment_pass *pass, struct span stage, struct span task,
+	struct span container)
+{
+	struct buffer output = {0};
+	struct span rest, line, lines[LOGGED_LINES_MAX];
+	size_t count = 0;
+
+	if (!pass->config->read_output || pass->outcall.is_remote)
+		return;
+	pass->config->read_output(pass->config->read_output_context, task, container, &output);
+	rest = arena_copy_span(pass->arena, buffer_span(&output));
+	buffer_clear(&output);
+	while (span_next_part(&rest, '\n', &line)) {
+		if (line.length > 0)
+			lines[count++ % LOGGED_LINES_MAX] = line;
+	}
+	for (size_t i = count > LOGGED_LINES_MAX ? count - LOGGED_LINES_MAX : 0; i < count; i++)
+		pass_log(pass, stage, "  | %.*s",
+			SPAN_ARGS(git_clean_text(lines[i % LOGGED_LINES_MAX], pass->arena)));
+}
+
 static void log_task(struct deployment_pass *pass, struct span stage, const struct json *task)
 {
 	struct span reason = json_get_text(task, "stoppedReason");
@@ -142,6 +186,7 @@ static void log_task(struct deployment_pass *pass, struct span stage, const stru
 		else if (why.length > 0)
 			pass_log(pass, stage, "  container %.*s: %.*s",
 				SPAN_ARGS(json_get_text(container, "name")), SPAN_ARGS(why));
+		log_output(pass, stage, describe_task_id(task), json_get_text(container, "name"));
 	}
 }
 
@@ -271,5 +316,19 @@ int stage_end_ecs(struct deployment_pass *pass, struct stage_step *ret_step, str
 	ret_step->progress = STAGE_GOES_ON;
 	delivery = make_delivery(pass, STAGE_ECS_CANARY_CLEAN, NULL);
 	decide_removal(pass, &delivery, &observed, &decision);
+	return carry(pass, &observed, SPAN("end"), &decision, ret_step, err);
+}
+
+int stage_keep_old(struct deployment_pass *pass, bool is_over, struct stage_step *ret_step,
+	struct err *err)
+{
+	struct delivery delivery = make_delivery(pass, STAGE_WAIT, NULL);
+	struct decision decision;
+	struct observed observed;
+	int code = observed_read(pass, &observed, err);
+
+	if (code < 0)
+		return code;
+	decide_keep(&delivery, is_over, &observed.snapshot, pass->arena, &decision);
 	return carry(pass, &observed, SPAN("end"), &decision, ret_step, err);
 }

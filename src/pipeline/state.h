@@ -1,6 +1,6 @@
 /*
  * States of deployments and of their stages, and which may follow which. A terminal state never changes, except that a
- * failed rollback can be retried.
+ * failed rollback can be retried, and the last deployment that succeeded can be rolled back.
  */
 #ifndef PIPELINE_STATE_H
 #define PIPELINE_STATE_H

@@ -548,6 +548,47 @@ static int cancel(struct deployment_pass *pass, struct err *err)
 	return pass_write(pass, err);
 }
 
+/* Was the old primary replaced, and may a rollback want it? */
+static void keep_old(struct deployment_pass *pass)
+{
+	struct deployment_facts *facts = &pass->deployment.facts;
+
+	/* Its answer may have been lost. */
+	if (!stage_keeps_old(pass) ||
+		!calls_was_sent(pass, "UpdateServicePrimaryTaskSet", SPAN("primary")) ||
+		calls_find_done(pass, "DeleteTaskSet", SPAN("old")))
+		return;
+	facts->kept_until_ms = pass->now_ms + pass->bundle.application->input.keep_old_ms;
+	pass->application_facts.kept = facts->id;
+	pass_log(pass, SPAN(""), "the old tasks are kept for a rollback, without traffic");
+}
+
+int steps_keep(struct deployment_pass *pass, bool is_over, struct err *err)
+{
+	struct stage_step step = {.reason = SPAN("")};
+	int code = stage_keep_old(pass, is_over, &step, err);
+
+	if (code < 0)
+		return code == -EREMOTEIO ? err_set(err, -EIO, "%s: %s", pass->failure.type,
+						    pass->failure.message)
+					  : code;
+	if (step.progress == STAGE_GOES_ON) {
+		pass_again_at(pass, step.wake_ms > 0 ? step.wake_ms : pass->now_ms + pass->poll_ms);
+		return 0;
+	}
+	if (step.progress == STAGE_DONE && !is_over)
+		return 0;
+	/* A set that cannot be deleted is left to the next deployment. */
+	pass_log(pass, SPAN(""), "%s%.*s",
+		step.progress == STAGE_DONE ? "the old tasks are no longer kept"
+					    : "the old tasks could not be deleted: ",
+		SPAN_ARGS(step.reason));
+	pass->deployment.facts.kept_until_ms = 0;
+	pass->application_facts.kept = SPAN("");
+	pass->put_application = true;
+	return pass_write(pass, err);
+}
+
 static int finish(struct deployment_pass *pass, struct err *err)
 {
 	struct stage_step step = {.reason = SPAN("")};
@@ -561,6 +602,8 @@ static int finish(struct deployment_pass *pass, struct err *err)
 		pass_again_at(pass, step.wake_ms > 0 ? step.wake_ms : pass->now_ms + pass->poll_ms);
 		return 0;
 	}
+	if (step.progress == STAGE_DONE)
+		keep_old(pass);
 	end(pass,
 		step.progress == STAGE_DONE ? PIPELINE_DEPLOYMENT_SUCCESS
 					    : PIPELINE_DEPLOYMENT_FAILURE,

@@ -13,6 +13,9 @@
 #include "server/components.h"
 #include "server/traffic.h"
 
+#define OUTPUT_PIECE ((size_t)64 * 1024)
+#define OUTPUT_PIECES_MAX 16
+
 void applications_register(struct server *server)
 {
 	server->applications.settings = &server->config->pipelines;
@@ -92,6 +95,33 @@ static bool read_traffic(void *context, struct span key, struct group_traffic *r
 	return true;
 }
 
+/* Logs are read from their beginning: only so much of a long one. */
+static void read_output(void *context, struct span task, struct span container, struct buffer *out)
+{
+	struct server *server = context;
+	struct runtime *runtime = server->runtime;
+	size_t before = out->length;
+	uint64_t offset = 0;
+
+	if (!runtime || !runtime->operations->read_logs)
+		return;
+	for (unsigned piece = 0; piece < OUTPUT_PIECES_MAX; piece++) {
+		uint64_t next = offset;
+
+		if (runtime->operations->read_logs(runtime, task, container, offset, OUTPUT_PIECE,
+			    out, NULL, &next, NULL) < 0 ||
+			next == offset)
+			break;
+		offset = next;
+		if (out->length - before > TASK_OUTPUT_MAX) {
+			size_t kept = out->length - TASK_OUTPUT_MAX;
+
+			memmove(out->data + before, out->data + kept, TASK_OUTPUT_MAX);
+			out->length = before + TASK_OUTPUT_MAX;
+		}
+	}
+}
+
 int applications_open(struct server *server, struct err *err)
 {
 	struct engine_config config = {.runner = server->runner,
@@ -104,6 +134,8 @@ int applications_open(struct server *server, struct err *err)
 		.webhooks = &server->config->webhooks,
 		.read_traffic = read_traffic,
 		.traffic_context = server,
+		.read_output = read_output,
+		.read_output_context = server,
 		.find_role = find_role,
 		.find_role_context = server,
 		.report = server_report_controller,

@@ -10,7 +10,7 @@ from applications import Application
 from balancing import free_port
 from conftest import DEADLINE, wait_until
 from rest_requests import ask
-from test_app_names import BLUE_GREEN, CANARY
+from test_app_names import BLUE_GREEN, CANARY, roll_back
 from test_services_traffic import Traffic, balancers, lookup, programs  # noqa: F401
 
 CLIENT = os.path.join(os.path.dirname(os.path.realpath(__file__)), "name_client.py")
@@ -208,6 +208,59 @@ def test_blue_green_and_a_rollback_after_the_cut_over(world, client):
     assert ended["state"] == "SUCCESS", ended
     world.assert_one_primary()
     assert not world.tasks() & old
+    client.assert_no_failures()
+
+
+def test_a_rollback_after_success(world, client):
+    """With keepOldPrimary: the old targets leave their group, and come back to it."""
+    app, old = world.application, world.tasks()
+    app.spec["input"]["keepOldPrimary"] = "1h"
+    world.version("2")
+    app.pipeline(*[stage for stage in BLUE_GREEN if stage[0] != "WAIT_APPROVAL"])
+    ended = app.sync()
+    assert ended["state"] == "SUCCESS", ended
+    assert old < world.tasks()
+    assert client.shares(50) == {"2": 50}
+    roll_back(app)
+    assert world.tasks() == old
+    world.assert_one_primary()
+    assert client.shares(50) == {"1": 50}
+    client.assert_no_failures()
+
+
+def test_both_access_types(world, client):
+    """A service behind a load balancer that is reached by a name, too: one stage routes both."""
+    app = world.application
+    arn, registry, _ = world.traffic.registry("both", ttl=2)
+    app.spec["input"]["accessType"] = ["ELB", "SERVICE_DISCOVERY"]
+
+    def version(number):
+        app.service(2, registry=arn)
+        app.task(world.programs.containers(8080, version=number))
+
+    def registered():
+        return set(world.traffic.instances(registry))
+
+    version("1")
+    assert app.sync()["state"] == "SUCCESS"
+    old = world.tasks()
+    assert registered() == old
+    version("2")
+    app.pipeline(*CANARY)
+    number = app.start()
+    world.wait_for_stage(number, 1)
+    canary = world.tasks() - old
+    assert world.weights() == [(100, 0)] * 2 and registered() == old
+    app.approve()
+    world.wait_for_stage(number, 3)
+    assert world.weights() == [(67, 33)] * 2 and registered() == old | canary
+    app.approve()
+    world.wait_for_stage(number, 5)
+    assert world.weights() == [(67, 33)] * 2 and registered() == world.tasks() > canary
+    app.approve()
+    assert app.wait(number)["state"] == "SUCCESS"
+    world.assert_one_primary()
+    assert registered() == world.tasks() and not world.tasks() & (old | canary)
     client.assert_no_failures()
 
 

@@ -196,3 +196,52 @@ def test_rollback_after_the_cut_over(world):
     assert world.tasks() == old
     world.assert_one_primary()
     world.assert_no_failures()
+
+
+def roll_back(app):
+    """A user rolls back the last deployment, which has succeeded; the deployment as it has ended."""
+    assert app.run("deployment", "rollback", app.name).returncode == 0
+    ended = app.wait("latest")
+    assert ended["state"] == "CANCELLED" and "rolled back by" in ended["reason"], ended
+    assert [stage["state"] for stage in ended["stages"] if stage["kind"] == "ROLLBACK"] == ["SUCCESS"]
+    again = app.run("deployment", "rollback", app.name)
+    assert again.returncode == 1 and "only a deployment that succeeded" in again.stderr, again.stderr
+
+
+def test_a_rollback_after_success(world):
+    """With keepOldPrimary the old tasks stay without traffic, and get it back; without it they are started again."""
+    app, old = world.application, world.tasks()
+    app.spec["input"]["keepOldPrimary"] = "1h"
+    world.version("2")
+    ended = app.sync()
+    assert ended["state"] == "SUCCESS" and ended["oldTasksKeptUntil"] > ended["endedAt"], ended
+    assert old < world.tasks() and world.registered() == world.tasks() - old
+    # A kept task that is replaced gets no traffic either.
+    gone = min(old)
+    world.traffic.ecs.stop_task(task=gone)
+    wait_until(lambda: len(world.tasks()) == 4 and len(world.registered()) == 2, "it is replaced")
+    kept = old - {gone}
+    roll_back(app)
+    assert kept < world.tasks() and len(world.tasks()) == 2
+    world.assert_one_primary()
+    old = world.tasks()
+
+    # The next deployment deletes those of the one before.
+    for version in ("3", "4"):
+        world.version(version)
+        assert app.sync()["state"] == "SUCCESS"
+    assert not world.tasks() & old and len(world.tasks()) == 4
+    del app.spec["input"]["keepOldPrimary"]
+    world.version("5")
+    assert app.sync()["state"] == "SUCCESS"
+    last = world.tasks()
+    assert len(last) == 2
+    roll_back(app)
+    assert len(world.tasks()) == 2 and not world.tasks() & last
+    world.assert_one_primary()
+    world.assert_no_failures()
+
+
+def test_a_first_deployment_is_not_rolled_back(world):
+    refused = world.application.run("deployment", "rollback", world.name)
+    assert refused.returncode == 1 and "nothing to roll back to" in refused.stderr, refused.stderr

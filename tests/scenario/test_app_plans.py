@@ -162,6 +162,19 @@ def test_unknown_keys_and_stages(app, change, message):
     assert int(place.split(":")[0]) > 1
 
 
+def test_a_canary_that_is_too_small_for_all_traffic(app):
+    """Scenario 29."""
+    use(app, [("ECS_CANARY_ROLLOUT", {"scale": 50}), ("ECS_TRAFFIC_ROUTING", {"canary": 100}),
+              ("ECS_PRIMARY_ROLLOUT", {}), ("ECS_TRAFFIC_ROUTING", {"primary": 100}),
+              ("ECS_CANARY_CLEAN", {})], alwaysUsePipeline=True)
+    assert "serving capacity falls to 1 of 2 tasks" in plan(app)[1].stdout
+    app.spec["input"]["serviceDiscovery"] = {"capacityFloor": 100}
+    before = calls(app.server)
+    ended = app.sync()
+    assert ended["state"] == "FAILURE" and "capacity floor of 100%" in ended["reason"], ended
+    assert calls(app.server) == before
+
+
 def test_a_share_that_cannot_be_reached(app):
     """Scenario 9."""
     use(app, CANARY, alwaysUsePipeline=True)
@@ -169,6 +182,7 @@ def test_a_share_that_cannot_be_reached(app):
     deployment, shown = plan(app)
     share = "wanted 10%, reachable 33.3% (2 primary + 1 canary)"
     assert share in shown.stdout and deployment["stages"][1]["note"] == share
+    assert any("long-lived connections (gRPC" in text for text in deployment["warnings"])
     app.spec["input"]["serviceDiscovery"] = {"tolerance": 5}
     deployment, shown = plan(app, code=1)
     assert "33.3%" in shown.stderr and deployment["state"] == "FAILURE"

@@ -1,7 +1,10 @@
 """slipway app sync --dir: quick sync of services with real tasks, and what is wrong with files."""
+import time
+
 import pytest
 from applications import Application
 from conftest import wait_until
+from rest_requests import ask
 from test_services_traffic import Traffic, balancers, lookup, programs  # noqa: F401
 
 SERVER_ARGUMENTS = ["--balancers", balancers()]
@@ -78,7 +81,8 @@ def test_a_new_version_that_fails_is_rolled_back(traffic, programs, application)
     application.task(programs.containers(8080, version="1"))
     assert application.sync()["state"] == "SUCCESS"
     before = set(traffic.tasks(application.name))
-    application.task([{"name": "web", "image": "host", "memory": 32, "command": ["false"]}])
+    application.task([{"name": "web", "image": "host", "memory": 32,
+                       "command": ["sh", "-c", "echo no configuration; exit 1"]}])
     failed = application.sync()
     assert failed["state"] == "FAILURE"
     assert "stopped before they were healthy" in failed["reason"], failed
@@ -89,6 +93,7 @@ def test_a_new_version_that_fails_is_rolled_back(traffic, programs, application)
     assert [item["status"] for item in sets if item["status"] != "DRAINING"] == ["PRIMARY"]
     log = application.log()
     assert log.count(" stopped: ") >= 3 and "container web: exit code 1" in log
+    assert "| no configuration" in log
     retried = application.run("deployment", "retry", application.name)
     assert retried.returncode == 1 and "no rollback that failed" in retried.stderr, retried.stderr
 
@@ -145,6 +150,73 @@ def test_a_standalone_task(traffic, tmp_path, application):
     assert deployment["state"] == "SUCCESS", deployment
     wait_until(done.exists, "the task has run")
     assert traffic.ecs.list_tasks(family=application.name, desiredStatus="STOPPED")["taskArns"]
+
+
+def test_a_standalone_task_that_cannot_be_placed(application):
+    """Scenario 14: failures of RunTask are a failure with the reason; its rollback has nothing to do."""
+    application.task([{"name": "job", "image": "host", "memory": 1 << 24, "command": ["true"]}],
+                     mode="bridge")
+    application.spec["input"]["launchType"] = "EC2"
+    failed = application.sync()
+    assert failed["state"] == "FAILURE" and "RESOURCE:MEMORY" in failed["reason"], failed
+    assert states(failed) == [("ECS_SYNC", "FAILURE"), ("ROLLBACK", "SUCCESS")]
+
+
+def test_a_standalone_task_is_only_registered(traffic, application):
+    """Scenario 14: with runStandaloneTask false nothing is run."""
+    application.task([{"name": "job", "image": "host", "memory": 32, "command": ["true"]}],
+                     mode="bridge")
+    application.spec["input"].update(launchType="EC2", runStandaloneTask=False)
+    assert application.sync()["state"] == "SUCCESS"
+    assert traffic.ecs.list_task_definitions(familyPrefix=application.name)["taskDefinitionArns"]
+    assert "RunTask" not in application.log()
+
+
+def test_another_controller_is_refused(traffic, application):
+    """Scenario 15."""
+    application.service(1, controller="CODE_DEPLOY")
+    application.task([{"name": "web", "image": "host", "memory": 32, "command": ["sleep", "1000"]}])
+    application.write()
+    result = application.run("app", "sync", "--dir", application.folder, "--watch")
+    assert result.returncode != 0
+    assert "deployment controller CODE_DEPLOY is not supported (ECS or EXTERNAL)" in \
+        result.stdout + result.stderr
+    assert not traffic.ecs.describe_services(services=[application.name])["services"]
+
+
+@pytest.mark.parametrize("place", ["planner", "input"])
+def test_without_auto_rollback_everything_stays(traffic, application, place):
+    """Scenario 37."""
+    application.service(1)
+    application.task([{"name": "web", "image": "host", "memory": 32, "command": ["sleep", "1000"]}])
+    assert application.sync()["state"] == "SUCCESS"
+    application.spec.setdefault(place, {})["autoRollback"] = False
+    application.task([{"name": "web", "image": "host", "memory": 32, "command": ["false"]}])
+    failed = application.sync()
+    assert "stopped before they were healthy" in failed["reason"], failed
+    assert states(failed) == [("ECS_SYNC", "FAILURE")]
+    sets = traffic.service(application.name)["taskSets"]
+    assert sorted(item["status"] for item in sets) == ["ACTIVE", "PRIMARY"]
+
+
+def test_the_stop_switch(traffic, application):
+    """While it is on, nothing is called for any application of the account; then deployments continue."""
+    application.service(1)
+    application.task([{"name": "web", "image": "host", "memory": 32, "command": ["sleep", "1000"]}])
+    stopped = application.run("app", "stop", "--comment", "incident 7")
+    assert stopped.returncode == 0, stopped.stderr
+    try:
+        number = application.start()
+        assert "Deployments are stopped by admin" in application.run("app", "list").stdout
+        shown = ask(application.server, "GET", "/v1/application-switch").json
+        assert shown["stopped"] and shown["comment"] == "incident 7" and shown["stoppedAt"] > 0
+        time.sleep(2)  # a deployment begins at once
+        assert application.show(number)["state"] == "PENDING"
+        assert not traffic.ecs.describe_services(services=[application.name])["services"]
+    finally:
+        assert application.run("app", "resume").returncode == 0
+    assert application.wait(number)["state"] == "SUCCESS"
+    assert not ask(application.server, "GET", "/v1/application-switch").json["stopped"]
 
 
 def test_a_plan_changes_nothing(traffic, programs, application):  # noqa: F811

@@ -15,7 +15,8 @@
 	WORD_(ApplicationDeploymentState) WORD_(ApplicationDifference) WORD_(ApplicationFile) \
 	WORD_(ApplicationLiveService) WORD_(ApplicationLiveState) WORD_(ApplicationLiveTask) \
 	WORD_(ApplicationLiveTaskSet) WORD_(ApplicationLogLine) WORD_(ApplicationRepository) \
-	WORD_(ApplicationStage) WORD_(ApplicationStageState) WORD_(ApproveApplicationStage) \
+	WORD_(ApplicationStage) WORD_(ApplicationStageState) WORD_(ApplicationSwitch) \
+	WORD_(ApplicationSwitchRequest) WORD_(ApproveApplicationStage) \
 	WORD_(ApproveApplicationStageRequest) WORD_(ApproveFlowNode) WORD_(ApproveFlowNodeRequest) \
 	WORD_(AssignPublicIp) WORD_(Attribute) WORD_(AwsVpcConfiguration) WORD_(BLOCKED) \
 	WORD_(CANCELLED) WORD_(Canary) WORD_(CanaryProgress) WORD_(CanaryStatus) \
@@ -42,22 +43,22 @@
 	WORD_(GetApplicationDeployment) WORD_(GetApplicationDeploymentLog) \
 	WORD_(GetApplicationDeploymentLogRequest) WORD_(GetApplicationDeploymentLogResponse) \
 	WORD_(GetApplicationDeploymentRequest) WORD_(GetApplicationRequest) \
-	WORD_(GetApplicationState) WORD_(GetApplicationStateRequest) WORD_(GetDeployment) \
-	WORD_(GetDeploymentRequest) WORD_(GetEnvironment) WORD_(GetEnvironmentRequest) \
-	WORD_(GetEnvironmentVersion) WORD_(GetEnvironmentVersionRequest) WORD_(GetFlow) \
-	WORD_(GetFlowRequest) WORD_(GetInstance) WORD_(GetInstanceRequest) WORD_(GetTaskLogs) \
-	WORD_(GetTaskLogsRequest) WORD_(INVALID_CONFIG) WORD_(Instance) WORD_(InstanceGroup) \
-	WORD_(InternalServiceException) WORD_(InvalidParameterException) WORD_(Key) \
-	WORD_(LimitExceededException) WORD_(ListApplicationDeployments) \
-	WORD_(ListApplicationDeploymentsRequest) WORD_(ListApplicationDeploymentsResponse) \
-	WORD_(ListApplications) WORD_(ListApplicationsRequest) WORD_(ListApplicationsResponse) \
-	WORD_(ListDeployments) WORD_(ListDeploymentsByStatus) \
-	WORD_(ListDeploymentsByStatusRequest) WORD_(ListDeploymentsByStatusResponse) \
-	WORD_(ListDeploymentsRequest) WORD_(ListDeploymentsResponse) \
-	WORD_(ListEnvironmentVersions) WORD_(ListEnvironmentVersionsRequest) \
-	WORD_(ListEnvironmentVersionsResponse) WORD_(ListEnvironments) \
-	WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) WORD_(ListFlows) \
-	WORD_(ListFlowsRequest) WORD_(ListFlowsResponse) WORD_(ListInstances) \
+	WORD_(GetApplicationState) WORD_(GetApplicationStateRequest) WORD_(GetApplicationSwitch) \
+	WORD_(GetDeployment) WORD_(GetDeploymentRequest) WORD_(GetEnvironment) \
+	WORD_(GetEnvironmentRequest) WORD_(GetEnvironmentVersion) \
+	WORD_(GetEnvironmentVersionRequest) WORD_(GetFlow) WORD_(GetFlowRequest) \
+	WORD_(GetInstance) WORD_(GetInstanceRequest) WORD_(GetTaskLogs) WORD_(GetTaskLogsRequest) \
+	WORD_(INVALID_CONFIG) WORD_(Instance) WORD_(InstanceGroup) WORD_(InternalServiceException) \
+	WORD_(InvalidParameterException) WORD_(Key) WORD_(LimitExceededException) \
+	WORD_(ListApplicationDeployments) WORD_(ListApplicationDeploymentsRequest) \
+	WORD_(ListApplicationDeploymentsResponse) WORD_(ListApplications) \
+	WORD_(ListApplicationsRequest) WORD_(ListApplicationsResponse) WORD_(ListDeployments) \
+	WORD_(ListDeploymentsByStatus) WORD_(ListDeploymentsByStatusRequest) \
+	WORD_(ListDeploymentsByStatusResponse) WORD_(ListDeploymentsRequest) \
+	WORD_(ListDeploymentsResponse) WORD_(ListEnvironmentVersions) \
+	WORD_(ListEnvironmentVersionsRequest) WORD_(ListEnvironmentVersionsResponse) \
+	WORD_(ListEnvironments) WORD_(ListEnvironmentsRequest) WORD_(ListEnvironmentsResponse) \
+	WORD_(ListFlows) WORD_(ListFlowsRequest) WORD_(ListFlowsResponse) WORD_(ListInstances) \
 	WORD_(ListInstancesRequest) WORD_(ListInstancesResponse) WORD_(ListKeys) \
 	WORD_(ListKeysRequest) WORD_(ListKeysResponse) WORD_(ListRepositories) \
 	WORD_(ListRepositoriesRequest) WORD_(ListRepositoriesResponse) WORD_(ListTasks) \
@@ -70,26 +71,28 @@
 	WORD_(RepositoryProblem) WORD_(RequestedStatus) WORD_(ResizeCommandTerminal) \
 	WORD_(ResizeCommandTerminalRequest) WORD_(ResizeCommandTerminalResponse) \
 	WORD_(ResourceExistsException) WORD_(ResourceInUseException) \
-	WORD_(ResourceNotFoundException) WORD_(RetryApplicationRollback) \
+	WORD_(ResourceNotFoundException) WORD_(ResumeApplications) WORD_(RetryApplicationRollback) \
 	WORD_(RetryApplicationRollbackRequest) WORD_(RetryFlow) WORD_(RetryFlowRequest) \
-	WORD_(RollbackDeployment) WORD_(RollbackDeploymentRequest) \
-	WORD_(RollbackDeploymentResponse) WORD_(Run) WORD_(RunStatus) WORD_(SKIPPED) \
-	WORD_(SUCCESS) WORD_(ScheduleState) WORD_(SendCommandInput) WORD_(SendCommandInputRequest) \
-	WORD_(SendCommandInputResponse) WORD_(Service) WORD_(ServiceUnavailableException) \
-	WORD_(SkipApplicationStage) WORD_(SkipApplicationStageRequest) WORD_(StartDeployment) \
-	WORD_(StartDeploymentRequest) WORD_(StartDeploymentResponse) WORD_(StopDeployment) \
-	WORD_(StopDeploymentRequest) WORD_(StopDeploymentResponse) WORD_(StreamDeployments) \
-	WORD_(StreamDeploymentsRequest) WORD_(StreamFlowNodes) WORD_(StreamFlowNodesRequest) \
-	WORD_(StreamFlows) WORD_(StreamFlowsRequest) WORD_(StreamInstances) \
-	WORD_(StreamInstancesRequest) WORD_(StreamResponse) WORD_(StreamTasks) \
-	WORD_(StreamTasksRequest) WORD_(SyncApplication) WORD_(SyncApplicationRequest) \
-	WORD_(SyncApplicationResponse) WORD_(Task) WORD_(TaskDefinitionState) WORD_(TaskHealth) \
-	WORD_(TaskNotReachableException) WORD_(ThrottlingException) WORD_(TrafficCounters) \
-	WORD_(TrafficGroup) WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) \
-	WORD_(UNDEPLOYABLE) WORD_(UNKNOWN) WORD_(UnsupportedFeatureException) \
-	WORD_(UpdateEnvironment) WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) \
-	WORD_(VALID) WORD_(VersionConflictException) WORD_(WAITING_APPROVAL) WORD_(accepted) \
-	WORD_(accessKeyId) WORD_(account) WORD_(active) WORD_(activeCount) WORD_(activeDeployment) \
+	WORD_(RollBackApplicationDeployment) WORD_(RollbackDeployment) \
+	WORD_(RollbackDeploymentRequest) WORD_(RollbackDeploymentResponse) WORD_(Run) \
+	WORD_(RunStatus) WORD_(SKIPPED) WORD_(SUCCESS) WORD_(ScheduleState) \
+	WORD_(SendCommandInput) WORD_(SendCommandInputRequest) WORD_(SendCommandInputResponse) \
+	WORD_(Service) WORD_(ServiceUnavailableException) WORD_(SkipApplicationStage) \
+	WORD_(SkipApplicationStageRequest) WORD_(StartDeployment) WORD_(StartDeploymentRequest) \
+	WORD_(StartDeploymentResponse) WORD_(StopApplications) WORD_(StopApplicationsRequest) \
+	WORD_(StopDeployment) WORD_(StopDeploymentRequest) WORD_(StopDeploymentResponse) \
+	WORD_(StreamDeployments) WORD_(StreamDeploymentsRequest) WORD_(StreamFlowNodes) \
+	WORD_(StreamFlowNodesRequest) WORD_(StreamFlows) WORD_(StreamFlowsRequest) \
+	WORD_(StreamInstances) WORD_(StreamInstancesRequest) WORD_(StreamResponse) \
+	WORD_(StreamTasks) WORD_(StreamTasksRequest) WORD_(SyncApplication) \
+	WORD_(SyncApplicationRequest) WORD_(SyncApplicationResponse) WORD_(Task) \
+	WORD_(TaskDefinitionState) WORD_(TaskHealth) WORD_(TaskNotReachableException) \
+	WORD_(ThrottlingException) WORD_(TrafficCounters) WORD_(TrafficGroup) \
+	WORD_(TrafficListener) WORD_(TrafficRoute) WORD_(TrafficTarget) WORD_(UNDEPLOYABLE) \
+	WORD_(UNKNOWN) WORD_(UnsupportedFeatureException) WORD_(UpdateEnvironment) \
+	WORD_(UpdateEnvironmentRequest) WORD_(UpdateEnvironmentResponse) WORD_(VALID) \
+	WORD_(VersionConflictException) WORD_(WAITING_APPROVAL) WORD_(accepted) WORD_(accessKeyId) \
+	WORD_(account) WORD_(active) WORD_(activeCount) WORD_(activeDeployment) \
 	WORD_(activeVersion) WORD_(address) WORD_(after) WORD_(agentConnected) WORD_(all) \
 	WORD_(application) WORD_(applicationFile) WORD_(applications) WORD_(approval) \
 	WORD_(approvedBy) WORD_(approvers) WORD_(approves) WORD_(assignPublicIp) WORD_(at) \
@@ -124,26 +127,27 @@
 	WORD_(minHealthyPercent) WORD_(minimum) WORD_(missed) WORD_(missedRuns) WORD_(missing) \
 	WORD_(name) WORD_(namePrefix) WORD_(networkConfiguration) WORD_(nextAttemptAt) \
 	WORD_(nextRunAt) WORD_(nextToken) WORD_(node) WORD_(nodeCount) WORD_(nodes) WORD_(note) \
-	WORD_(number) WORD_(observedAt) WORD_(onFailure) WORD_(outdated) WORD_(path) \
-	WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(phase) WORD_(plan) \
-	WORD_(planOnly) WORD_(planned) WORD_(policy) WORD_(polledAt) WORD_(previousVersion) \
-	WORD_(priority) WORD_(problem) WORD_(problems) WORD_(processes) WORD_(protocol) \
-	WORD_(proved) WORD_(reason) WORD_(refused) WORD_(refusesRequester) WORD_(region) \
-	WORD_(registered) WORD_(replace) WORD_(replaceThenTerminate) WORD_(repositories) \
-	WORD_(repository) WORD_(requestId) WORD_(requester) WORD_(requiresApproval) WORD_(resets) \
-	WORD_(resourceId) WORD_(resourceType) WORD_(responseMilliseconds) WORD_(responses1xx) \
-	WORD_(responses2xx) WORD_(responses3xx) WORD_(responses4xx) WORD_(responses5xx) \
-	WORD_(retries) WORD_(role) WORD_(rollback) WORD_(routes) WORD_(rows) WORD_(run) \
-	WORD_(running) WORD_(runningTasks) WORD_(runs) WORD_(scale) WORD_(schedule) \
-	WORD_(scheduleState) WORD_(secretAccessKey) WORD_(securityGroups) WORD_(service) \
-	WORD_(serviceArn) WORD_(session) WORD_(settled) WORD_(since) WORD_(sinceSeconds) \
-	WORD_(sinceTime) WORD_(skipped) WORD_(soakSeconds) WORD_(stage) WORD_(stages) WORD_(stale) \
-	WORD_(start) WORD_(started) WORD_(startedAt) WORD_(startedBy) WORD_(startsFlow) \
-	WORD_(state) WORD_(status) WORD_(statusReason) WORD_(stop) WORD_(stopped) WORD_(stoppedAt) \
-	WORD_(stoppedReason) WORD_(strategy) WORD_(subject) WORD_(subnets) WORD_(succeeded) \
-	WORD_(summary) WORD_(sync) WORD_(tail) WORD_(target) WORD_(targetGroupArn) WORD_(targets) \
-	WORD_(task) WORD_(taskArn) WORD_(taskCount) WORD_(taskDefinition) WORD_(taskId) \
-	WORD_(taskSets) WORD_(tasks) WORD_(terminal) WORD_(terminateTasks) WORD_(text) WORD_(time) \
+	WORD_(number) WORD_(observedAt) WORD_(oldTasksKeptUntil) WORD_(onFailure) WORD_(outdated) \
+	WORD_(path) WORD_(pending) WORD_(pendingDeployment) WORD_(pendingTasks) WORD_(phase) \
+	WORD_(plan) WORD_(planOnly) WORD_(planned) WORD_(policy) WORD_(polledAt) \
+	WORD_(previousVersion) WORD_(priority) WORD_(problem) WORD_(problems) WORD_(processes) \
+	WORD_(protocol) WORD_(proved) WORD_(reason) WORD_(refused) WORD_(refusesRequester) \
+	WORD_(region) WORD_(registered) WORD_(replace) WORD_(replaceThenTerminate) \
+	WORD_(repositories) WORD_(repository) WORD_(requestId) WORD_(requester) \
+	WORD_(requiresApproval) WORD_(resets) WORD_(resourceId) WORD_(resourceType) \
+	WORD_(responseMilliseconds) WORD_(responses1xx) WORD_(responses2xx) WORD_(responses3xx) \
+	WORD_(responses4xx) WORD_(responses5xx) WORD_(retries) WORD_(role) WORD_(rollback) \
+	WORD_(routes) WORD_(rows) WORD_(run) WORD_(running) WORD_(runningTasks) WORD_(runs) \
+	WORD_(scale) WORD_(schedule) WORD_(scheduleState) WORD_(secretAccessKey) \
+	WORD_(securityGroups) WORD_(service) WORD_(serviceArn) WORD_(session) WORD_(settled) \
+	WORD_(since) WORD_(sinceSeconds) WORD_(sinceTime) WORD_(skipped) WORD_(soakSeconds) \
+	WORD_(stage) WORD_(stages) WORD_(stale) WORD_(start) WORD_(started) WORD_(startedAt) \
+	WORD_(startedBy) WORD_(startsFlow) WORD_(state) WORD_(status) WORD_(statusReason) \
+	WORD_(stop) WORD_(stopped) WORD_(stoppedAt) WORD_(stoppedBy) WORD_(stoppedReason) \
+	WORD_(strategy) WORD_(subject) WORD_(subnets) WORD_(succeeded) WORD_(summary) WORD_(sync) \
+	WORD_(tail) WORD_(target) WORD_(targetGroupArn) WORD_(targets) WORD_(task) WORD_(taskArn) \
+	WORD_(taskCount) WORD_(taskDefinition) WORD_(taskId) WORD_(taskSets) WORD_(tasks) \
+	WORD_(terminal) WORD_(terminateTasks) WORD_(text) WORD_(time) \
 	TEXT_(timed_out, "timed-out") WORD_(timeoutSeconds) WORD_(timestamps) \
 	TEXT_(to_be_stopped, "to-be-stopped") WORD_(total) WORD_(traffic) WORD_(trigger) \
 	WORD_(truncated) WORD_(type) WORD_(unhealthy) WORD_(unreachable) \
@@ -159,9 +163,10 @@ enum {
 	S_ApplicationDeployment, S_ApplicationDeploymentState, S_ApplicationDifference,
 	S_ApplicationFile, S_ApplicationLiveService, S_ApplicationLiveState, S_ApplicationLiveTask,
 	S_ApplicationLiveTaskSet, S_ApplicationLogLine, S_ApplicationRepository, S_ApplicationStage,
-	S_ApplicationStageState, S_ApproveApplicationStageRequest, S_ApproveFlowNodeRequest,
-	S_AssignPublicIp, S_Attribute, S_AwsVpcConfiguration, S_Canary, S_CanaryProgress,
-	S_CanaryStatus, S_CancelApplicationDeploymentRequest, S_CancelFlowRequest, S_Counts,
+	S_ApplicationStageState, S_ApplicationSwitch, S_ApplicationSwitchRequest,
+	S_ApproveApplicationStageRequest, S_ApproveFlowNodeRequest, S_AssignPublicIp, S_Attribute,
+	S_AwsVpcConfiguration, S_Canary, S_CanaryProgress, S_CanaryStatus,
+	S_CancelApplicationDeploymentRequest, S_CancelFlowRequest, S_Counts,
 	S_CreateEnvironmentRequest, S_CreateEnvironmentResponse, S_CreateKeyRequest,
 	S_CreateKeyResponse, S_DeleteApplicationRequest, S_DeleteApplicationResponse,
 	S_DeleteEnvironmentRequest, S_DeleteEnvironmentResponse, S_DeleteKeyRequest,
@@ -194,19 +199,19 @@ enum {
 	S_RetryFlowRequest, S_RollbackDeploymentRequest, S_RollbackDeploymentResponse, S_Run,
 	S_RunStatus, S_ScheduleState, S_SendCommandInputRequest, S_SendCommandInputResponse,
 	S_ServiceUnavailableException, S_SkipApplicationStageRequest, S_StartDeploymentRequest,
-	S_StartDeploymentResponse, S_StopDeploymentRequest, S_StopDeploymentResponse,
-	S_StreamDeploymentsRequest, S_StreamFlowNodesRequest, S_StreamFlowsRequest,
-	S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest, S_SyncApplicationRequest,
-	S_SyncApplicationResponse, S_Task, S_TaskDefinitionState, S_TaskHealth,
-	S_TaskNotReachableException, S_ThrottlingException, S_TrafficCounters, S_TrafficGroup,
-	S_TrafficListener, S_TrafficRoute, S_TrafficTarget, S_UnsupportedFeatureException,
-	S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse, S_VersionConflictException,
-	S_boolean, S_document, S_double, S_integer, S_integer_from_0_to_100,
-	S_integer_from_0_to_1000, S_integer_from_0_to_100000, S_integer_from_0_to_1000000,
-	S_integer_from_0_to_2592000, S_integer_from_0_to_65535, S_integer_from_100_to_1000,
-	S_integer_from_1_to_1000, S_integer_from_1_to_1000000, S_integer_from_1_to_2592000,
-	S_integer_from_1_to_315360000, S_list_of_Application, S_list_of_ApplicationApproval,
-	S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
+	S_StartDeploymentResponse, S_StopApplicationsRequest, S_StopDeploymentRequest,
+	S_StopDeploymentResponse, S_StreamDeploymentsRequest, S_StreamFlowNodesRequest,
+	S_StreamFlowsRequest, S_StreamInstancesRequest, S_StreamResponse, S_StreamTasksRequest,
+	S_SyncApplicationRequest, S_SyncApplicationResponse, S_Task, S_TaskDefinitionState,
+	S_TaskHealth, S_TaskNotReachableException, S_ThrottlingException, S_TrafficCounters,
+	S_TrafficGroup, S_TrafficListener, S_TrafficRoute, S_TrafficTarget,
+	S_UnsupportedFeatureException, S_UpdateEnvironmentRequest, S_UpdateEnvironmentResponse,
+	S_VersionConflictException, S_boolean, S_document, S_double, S_integer,
+	S_integer_from_0_to_100, S_integer_from_0_to_1000, S_integer_from_0_to_100000,
+	S_integer_from_0_to_1000000, S_integer_from_0_to_2592000, S_integer_from_0_to_65535,
+	S_integer_from_100_to_1000, S_integer_from_1_to_1000, S_integer_from_1_to_1000000,
+	S_integer_from_1_to_2592000, S_integer_from_1_to_315360000, S_list_of_Application,
+	S_list_of_ApplicationApproval, S_list_of_ApplicationChange, S_list_of_ApplicationDeployment,
 	S_list_of_ApplicationDifference, S_list_of_ApplicationFile_to_64,
 	S_list_of_ApplicationLiveTask, S_list_of_ApplicationLiveTaskSet,
 	S_list_of_ApplicationLogLine, S_list_of_ApplicationStage, S_list_of_Attribute,
@@ -234,7 +239,7 @@ enum {
 	RANGE(M_Application, 16),
 	RANGE(M_ApplicationApproval, 4),
 	RANGE(M_ApplicationChange, 3),
-	RANGE(M_ApplicationDeployment, 24),
+	RANGE(M_ApplicationDeployment, 25),
 	RANGE(M_ApplicationDifference, 3),
 	RANGE(M_ApplicationFile, 2),
 	RANGE(M_ApplicationLiveService, 6),
@@ -244,6 +249,8 @@ enum {
 	RANGE(M_ApplicationLogLine, 3),
 	RANGE(M_ApplicationRepository, 6),
 	RANGE(M_ApplicationStage, 11),
+	RANGE(M_ApplicationSwitch, 4),
+	RANGE(M_ApplicationSwitchRequest, 0),
 	RANGE(M_ApproveApplicationStageRequest, 4),
 	RANGE(M_ApproveFlowNodeRequest, 4),
 	RANGE(M_Attribute, 2),
@@ -355,6 +362,7 @@ enum {
 	RANGE(M_SkipApplicationStageRequest, 2),
 	RANGE(M_StartDeploymentRequest, 3),
 	RANGE(M_StartDeploymentResponse, 3),
+	RANGE(M_StopApplicationsRequest, 1),
 	RANGE(M_StopDeploymentRequest, 2),
 	RANGE(M_StopDeploymentResponse, 2),
 	RANGE(M_StreamDeploymentsRequest, 2),
@@ -452,6 +460,7 @@ static const struct shape_member members[] = {
 	MEMBER(application, string_from_1_to_100, REQUIRED),
 	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
 	MEMBER(cancelRequested, boolean, 0),
+	MEMBER(oldTasksKeptUntil, timestamp, 0),
 	/* ApplicationDifference */
 	MEMBER(path, string, REQUIRED),
 	MEMBER(found, string, 0),
@@ -519,6 +528,11 @@ static const struct shape_member members[] = {
 	MEMBER(startedAt, timestamp, 0),
 	MEMBER(deadlineAt, timestamp, 0),
 	MEMBER(description, string, 0),
+	/* ApplicationSwitch */
+	MEMBER(comment, string, 0),
+	MEMBER(stopped, boolean, REQUIRED),
+	MEMBER(stoppedAt, timestamp, 0),
+	MEMBER(stoppedBy, string, 0),
 	/* ApproveApplicationStageRequest */
 	MEMBER(id, string_from_1_to_64, REQUIRED),
 	MEMBER(name, string_from_1_to_100, REQUIRED),
@@ -1109,6 +1123,8 @@ static const struct shape_member members[] = {
 	MEMBER(status, DeploymentStatus, REQUIRED),
 	MEMBER(deploymentId, string_from_1_to_64, REQUIRED),
 	MEMBER(environmentVersion, string_from_1_to_64, 0),
+	/* StopApplicationsRequest */
+	MEMBER(comment, string_to_1000, 0),
 	/* StopDeploymentRequest */
 	MEMBER(name, string_from_1_to_30, REQUIRED),
 	MEMBER_AS(deploymentId, string_from_1_to_64, REQUIRED, id),
@@ -1379,6 +1395,8 @@ static const struct shape shapes[] = {
 	[S_ApplicationRepository] = {STRUCTURE(ApplicationRepository), .required = 2},
 	[S_ApplicationStage] = {STRUCTURE(ApplicationStage), .required = 3},
 	[S_ApplicationStageState] = {ENUM(ApplicationStageState)},
+	[S_ApplicationSwitch] = {STRUCTURE(ApplicationSwitch), .required = 1},
+	[S_ApplicationSwitchRequest] = {STRUCTURE(ApplicationSwitchRequest)},
 	[S_ApproveApplicationStageRequest] = {STRUCTURE(ApproveApplicationStageRequest), .required = 2},
 	[S_ApproveFlowNodeRequest] = {STRUCTURE(ApproveFlowNodeRequest), .required = 2},
 	[S_AssignPublicIp] = {ENUM(AssignPublicIp)},
@@ -1503,6 +1521,7 @@ static const struct shape shapes[] = {
 	[S_SkipApplicationStageRequest] = {STRUCTURE(SkipApplicationStageRequest), .required = 2},
 	[S_StartDeploymentRequest] = {STRUCTURE(StartDeploymentRequest), .required = 2},
 	[S_StartDeploymentResponse] = {STRUCTURE(StartDeploymentResponse), .required = 2},
+	[S_StopApplicationsRequest] = {STRUCTURE(StopApplicationsRequest)},
 	[S_StopDeploymentRequest] = {STRUCTURE(StopDeploymentRequest), .required = 2},
 	[S_StopDeploymentResponse] = {STRUCTURE(StopDeploymentResponse), .required = 2},
 	[S_StreamDeploymentsRequest] = {STRUCTURE(StreamDeploymentsRequest)},
@@ -1626,6 +1645,7 @@ enum {
 	RANGE(X_GetApplicationDeployment, 7),
 	RANGE(X_GetApplicationDeploymentLog, 7),
 	RANGE(X_GetApplicationState, 7),
+	RANGE(X_GetApplicationSwitch, 6),
 	RANGE(X_GetDeployment, 7),
 	RANGE(X_GetEnvironment, 7),
 	RANGE(X_GetEnvironmentVersion, 7),
@@ -1648,12 +1668,15 @@ enum {
 	RANGE(X_RejectApplicationStage, 8),
 	RANGE(X_RejectFlowNode, 8),
 	RANGE(X_ResizeCommandTerminal, 7),
+	RANGE(X_ResumeApplications, 6),
 	RANGE(X_RetryApplicationRollback, 8),
 	RANGE(X_RetryFlow, 8),
+	RANGE(X_RollBackApplicationDeployment, 8),
 	RANGE(X_RollbackDeployment, 10),
 	RANGE(X_SendCommandInput, 7),
 	RANGE(X_SkipApplicationStage, 8),
 	RANGE(X_StartDeployment, 10),
+	RANGE(X_StopApplications, 6),
 	RANGE(X_StopDeployment, 8),
 	RANGE(X_StreamDeployments, 7),
 	RANGE(X_StreamFlowNodes, 8),
@@ -1747,6 +1770,9 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* GetApplicationSwitch */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* GetDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
@@ -1829,11 +1855,18 @@ static const uint16_t errors[] = {
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceNotFoundException, S_ServiceUnavailableException, S_ThrottlingException,
 	S_UnsupportedFeatureException,
+	/* ResumeApplications */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* RetryApplicationRollback */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
 	/* RetryFlow */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
+	S_ThrottlingException, S_UnsupportedFeatureException,
+	/* RollBackApplicationDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
 	S_ThrottlingException, S_UnsupportedFeatureException,
@@ -1855,6 +1888,9 @@ static const uint16_t errors[] = {
 	S_ResourceExistsException, S_ResourceInUseException, S_ResourceNotFoundException,
 	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	S_VersionConflictException,
+	/* StopApplications */
+	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
+	S_ServiceUnavailableException, S_ThrottlingException, S_UnsupportedFeatureException,
 	/* StopDeployment */
 	S_AccessDeniedException, S_InternalServiceException, S_InvalidParameterException,
 	S_ResourceInUseException, S_ResourceNotFoundException, S_ServiceUnavailableException,
@@ -1912,6 +1948,7 @@ static const struct shape_operation operations[] = {
 	OPERATION(GetApplicationDeployment, GetApplicationDeploymentRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(GetApplicationDeploymentLog, GetApplicationDeploymentLogRequest, GetApplicationDeploymentLogResponse, InvalidParameterException),
 	OPERATION(GetApplicationState, GetApplicationStateRequest, ApplicationLiveState, InvalidParameterException),
+	OPERATION(GetApplicationSwitch, ApplicationSwitchRequest, ApplicationSwitch, InvalidParameterException),
 	OPERATION(GetDeployment, GetDeploymentRequest, Deployment, InvalidParameterException),
 	OPERATION(GetEnvironment, GetEnvironmentRequest, Environment, InvalidParameterException),
 	OPERATION(GetEnvironmentVersion, GetEnvironmentVersionRequest, EnvironmentVersion, InvalidParameterException),
@@ -1934,12 +1971,15 @@ static const struct shape_operation operations[] = {
 	OPERATION(RejectApplicationStage, ApproveApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(RejectFlowNode, ApproveFlowNodeRequest, Flow, InvalidParameterException),
 	OPERATION(ResizeCommandTerminal, ResizeCommandTerminalRequest, ResizeCommandTerminalResponse, InvalidParameterException),
+	OPERATION(ResumeApplications, ApplicationSwitchRequest, ApplicationSwitch, InvalidParameterException),
 	OPERATION(RetryApplicationRollback, RetryApplicationRollbackRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(RetryFlow, RetryFlowRequest, Flow, InvalidParameterException),
+	OPERATION(RollBackApplicationDeployment, RetryApplicationRollbackRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(RollbackDeployment, RollbackDeploymentRequest, RollbackDeploymentResponse, InvalidParameterException),
 	OPERATION(SendCommandInput, SendCommandInputRequest, SendCommandInputResponse, InvalidParameterException),
 	OPERATION(SkipApplicationStage, SkipApplicationStageRequest, ApplicationDeployment, InvalidParameterException),
 	OPERATION(StartDeployment, StartDeploymentRequest, StartDeploymentResponse, InvalidParameterException),
+	OPERATION(StopApplications, StopApplicationsRequest, ApplicationSwitch, InvalidParameterException),
 	OPERATION(StopDeployment, StopDeploymentRequest, StopDeploymentResponse, InvalidParameterException),
 	OPERATION(StreamDeployments, StreamDeploymentsRequest, StreamResponse, InvalidParameterException),
 	OPERATION(StreamFlowNodes, StreamFlowNodesRequest, StreamResponse, InvalidParameterException),

@@ -34,18 +34,29 @@ static bool is_instance_healthy(const struct pipeline_sim *sim, const struct sto
 		cloudmap_instance_facts(instance), runner_wall_ms(sim->root));
 }
 
+/* From the text of its attachment. */
+static struct span address_of(struct span task)
+{
+	static const char name[] = "\"privateIPv4Address\",\"value\":\"";
+	const char *at = memmem(task.data, task.length, name, sizeof(name) - 1), *end;
+
+	if (!at)
+		return SPAN("");
+	at += sizeof(name) - 1;
+	end = memchr(at, '"', task.length - (size_t)(at - task.data));
+	return end ? (struct span){at, (size_t)(end - at)} : SPAN("");
+}
+
 static void read_targets(const struct store_view *view, struct live_task *task)
 {
-	struct store_cursor cursor = {.view = view,
-		.kind = &elb_target_kind,
-		.index = ELB_TARGET_BY_OWNER,
-		.prefix = task->key,
-		.exact = true};
+	struct store_cursor cursor = {.view = view, .kind = &elb_target_kind, .index = -1};
 	const struct store_object *target;
 
-	while ((target = store_next(&cursor))) {
+	while (task->address.length > 0 && (target = store_next(&cursor))) {
 		const struct elb_target_facts *facts = elb_target_facts(target);
 
+		if (!span_equal(facts->id, task->address))
+			continue;
 		task->in_blue |= span_is(facts->group, "blue");
 		task->in_green |= span_is(facts->group, "green");
 		task->is_target_healthy |= facts->state == ELB_TARGET_HEALTHY;
@@ -68,6 +79,7 @@ static void read_task(struct pipeline_sim *sim, const struct store_view *view,
 		.service = facts->service,
 		.set = facts->deployment,
 		.revision = facts->revision,
+		.address = address_of(object->api),
 		.is_healthy = facts->last == TASK_RUNNING &&
 			      (!facts->checked || facts->health == TASK_HEALTH_HEALTHY)};
 	instance = actual_find_instance(sim, view, facts->id);

@@ -12,6 +12,7 @@
 /* A task of the application. Texts live as long as the view. */
 struct live_task {
 	struct span key, id, service, set;
+	struct span address; /* "": none yet */
 	int64_t revision;
 	bool is_healthy;    /* RUNNING, and healthy in every check */
 	bool is_registered; /* its instance is in Cloud Map and healthy */

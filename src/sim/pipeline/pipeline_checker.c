@@ -356,6 +356,22 @@ static void before_modify(const struct calling *calling, const char *member)
 			calling->operation);
 }
 
+/* Targets of our own tasks, in the primary target group. */
+static void before_targets(const struct calling *calling)
+{
+	const struct json *targets = json_get(calling->request, "Targets");
+	struct span id = json_get_text(json_item(targets, 0), "Id");
+	bool is_known = false;
+
+	for (size_t i = 0; i < calling->state->task_count; i++)
+		is_known |= span_equal(calling->state->tasks[i].address, id);
+	if (!is_known || json_array_count(targets) != 1 ||
+		!span_is(json_get_text(calling->request, "TargetGroupArn"),
+			calling->checker->sim->blue_arn))
+		pipeline_sim_broken(calling->checker->sim,
+			"I5: %s of something else than a task of the service", calling->operation);
+}
+
 static void before_modify_rule(const struct calling *calling)
 {
 	before_modify(calling, "Actions");
@@ -422,9 +438,11 @@ static const struct call_row {
 	{"DeleteService", "service", before_delete_service, NULL},
 	{"DeleteTaskSet", "service", before_delete_set, NULL},
 	{"DeregisterInstance", NULL, before_deregister, NULL},
+	{"DeregisterTargets", NULL, before_targets, NULL},
 	{"ModifyListener", NULL, before_modify_listener, NULL},
 	{"ModifyRule", NULL, before_modify_rule, NULL},
 	{"RegisterInstance", NULL, before_register, NULL},
+	{"RegisterTargets", NULL, before_targets, NULL},
 	{"RegisterTaskDefinition", NULL, NULL, after_register_definition},
 	{"UpdateService", "service", NULL, NULL},
 	{"UpdateServicePrimaryTaskSet", "service", NULL, NULL},
@@ -644,6 +662,30 @@ void pipeline_checker_check_end(struct pipeline_checker *checker, int64_t revisi
 			pipeline_sim_broken(sim, "I3: a rule has the weights %lld and %lld",
 				(long long)end.state.rules[i].blue,
 				(long long)end.state.rules[i].green);
+}
+
+void pipeline_checker_check_kept(struct pipeline_checker *checker)
+{
+	_view_ struct store_view *view = store_view_open(checker->sim->remote_store);
+	struct world_state state;
+	unsigned kept = 0;
+
+	if (checker->sim->are_tasks_dying)
+		return;
+	actual_read(checker->sim, view, &state);
+	for (size_t i = 0; i < state.task_count; i++) {
+		const struct live_task *task = &state.tasks[i];
+
+		if (role_of(checker, task) != 't')
+			continue;
+		kept++;
+		if (task->has_instance || task->in_blue)
+			pipeline_sim_broken(checker->sim,
+				"task %.*s is kept for a rollback, and gets traffic",
+				SPAN_ARGS(task->id));
+	}
+	if (kept == 0)
+		pipeline_sim_broken(checker->sim, "no old task is kept for a rollback");
 }
 
 void pipeline_checker_describe(struct pipeline_checker *checker, struct buffer *out)

@@ -47,6 +47,8 @@ unsigned pipeline_checker_most_previewed(const struct pipeline_checker *checker)
 /* I3. The primary runs that revision. */
 void pipeline_checker_check_end(struct pipeline_checker *checker, int64_t revision);
 /* "1 primary of abc:2 with 2 tasks, 0 canaries, weights 100/0, 2 registered", the same for the same end. */
+/* After a deployment that keeps the old tasks: they get no traffic. */
+void pipeline_checker_check_kept(struct pipeline_checker *checker);
 void pipeline_checker_describe(struct pipeline_checker *checker, struct buffer *out);
 
 #endif

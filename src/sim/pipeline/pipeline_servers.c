@@ -244,10 +244,12 @@ static struct span pipeline_file(const struct pipeline_sim *sim, struct arena *a
 
 	snprintf(scale, sizeof(scale), "'scale':%lld", (long long)plan->scale);
 	snprintf(canary, sizeof(canary), "'canary':%lld", (long long)plan->percent);
-	buffer_format(&out, "{'apiVersion':'pipecd.dev/"
-			    "v1beta1','kind':'ECSApp','spec':{'name':'" SIM_APPLICATION
-			    "','input':{'taskDefinitionFile':'task.json','serviceDefinitionFile':"
-			    "'service.json',");
+	buffer_format(&out,
+		"{'apiVersion':'pipecd.dev/"
+		"v1beta1','kind':'ECSApp','spec':{'name':'" SIM_APPLICATION
+		"','input':{'taskDefinitionFile':'task.json','serviceDefinitionFile':"
+		"'service.json',%s",
+		plan->course.keeps_old ? "'keepOldPrimary':'20s'," : "");
 	if (plan->course.has_names)
 		buffer_format(&out,
 			"'accessType':'SERVICE_DISCOVERY','serviceDiscovery':{"
@@ -364,6 +366,19 @@ static int put_retry(struct store_transaction *transaction, void *context, struc
 int pipeline_sim_retry(struct pipeline_sim *sim, struct err *err)
 {
 	return store_write_wait(sim->store, put_retry, sim, NULL, err);
+}
+
+static int put_rollback(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct pipeline_sim *sim = context;
+
+	return deployment_roll_back(transaction, SPAN(APPLICATION_KEY), span_of(sim->deployment),
+		SPAN("admin"), runner_wall_ms(sim->root), err);
+}
+
+int pipeline_sim_roll_back(struct pipeline_sim *sim, struct err *err)
+{
+	return store_write_wait(sim->store, put_rollback, sim, NULL, err);
 }
 
 static const struct store_object *find_deployment(struct pipeline_sim *sim,

@@ -132,6 +132,8 @@ int pipeline_sim_cancel(struct pipeline_sim *sim, bool roll_back, struct err *er
 /* Runs its rollback again. */
 int pipeline_sim_retry(struct pipeline_sim *sim, struct err *err);
 bool pipeline_sim_is_rolling_back(struct pipeline_sim *sim);
+/* Rolls back the deployment, which has succeeded. */
+int pipeline_sim_roll_back(struct pipeline_sim *sim, struct err *err);
 /* Its reason, as it is now. */
 void pipeline_sim_read_reason(struct pipeline_sim *sim, char *out, size_t size);
 /* False: it continues. */

@@ -155,6 +155,17 @@ static int deploy_next(struct pipeline_sim *sim, bool cancels, struct err *err)
 	if (code < 0 || sim->broken[0])
 		return code;
 	count_end(sim, state);
+	if (sim->plan.course.keeps_old && state == PIPELINE_DEPLOYMENT_SUCCESS)
+		pipeline_checker_check_kept(sim->checker);
+	if (sim->plan.course.is_undone && state == PIPELINE_DEPLOYMENT_SUCCESS) {
+		do
+			code = pipeline_sim_roll_back(sim, err);
+		while (code == -EIO);
+		if (code >= 0)
+			code = wait_for_end(sim, &state, err);
+		if (code < 0 || sim->broken[0])
+			return code;
+	}
 	code = be_quiet(sim, err);
 	if (code >= 0)
 		pipeline_checker_check_end(sim->checker,
@@ -246,6 +257,8 @@ int pipeline_simulation_run(uint64_t seed, const struct pipeline_simulation *sim
 
 	set_up(&sim, seed, simulation->trace, simulation->trace_steps);
 	draw_plan(&sim);
+	sim.plan.course.keeps_old = !sim.plan.course.has_services && seed % 2 == 1;
+	sim.plan.course.is_undone = seed % 4 == 0;
 	sim.server_count = 1 + (unsigned)sim_draw(&sim, SIM_SERVERS);
 	cancels = sim_one_in(&sim, CANCELS_ONE_IN);
 	code = open_all(&sim, err);

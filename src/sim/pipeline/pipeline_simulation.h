@@ -51,6 +51,8 @@ struct pipeline_course {
 	bool has_names;    /* clients use a name; else a load balancer */
 	unsigned
 		fails_at; /* the stage (from 1) after which an approval times out; 0: it succeeds */
+	bool keeps_old;   /* for a while after it has succeeded; only task sets can be kept */
+	bool is_undone;   /* a user rolls it back after it has succeeded */
 };
 
 /* One deployment without chance, for tests of scenarios. */

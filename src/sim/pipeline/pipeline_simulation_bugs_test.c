@@ -16,7 +16,7 @@
 
 #define SEEDS_TO_FIND_A_BUG 100
 #define BUGS_TRIED (SANITIZED ? 4 : PIPELINE_BUG_COUNT)
-#define COURSES 16
+#define COURSES 24
 #define COURSES_TRIED (SANITIZED ? 2 : COURSES)
 
 /* Each bug is found, and its seed breaks again in the same way, so that it can be debugged. */
@@ -47,6 +47,13 @@ static void every_bug_is_found(void **state)
 /* The courses are the numbers from 0, one bit for each choice. */
 static struct pipeline_course course_of(unsigned number)
 {
+	/* Of task sets and of services, rolled back after they have succeeded; of task sets also with the old ones kept. */
+	if (number >= 16)
+		return (struct pipeline_course){.is_canary = !(number & 1),
+			.has_services = number & 2,
+			.has_names = !(number & 4),
+			.keeps_old = !(number & 2),
+			.is_undone = true};
 	return (struct pipeline_course){.is_canary = !(number & 1),
 		.has_services = number & 2,
 		.has_names = !(number & 4),
@@ -58,7 +65,9 @@ static void print_course(struct pipeline_course course, char out[64])
 	snprintf(out, 64, "%s of %s %s%s", course.is_canary ? "canary" : "blue/green",
 		course.has_services ? "services" : "task sets",
 		course.has_names ? "by names" : "by weights",
-		course.fails_at ? ", rolled back" : "");
+		course.is_undone  ? ", undone"
+		: course.fails_at ? ", rolled back"
+				  : "");
 }
 
 static char *crash_at(const struct pipeline_kill *kill, unsigned *ret_calls)
