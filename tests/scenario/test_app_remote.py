@@ -1,5 +1,6 @@
 """Applications on a remote target: another slipway, through SigV4, behind a proxy that throttles, loses and delays calls and
 kills the server that makes them. The invariants are recomputed from the recorded calls."""
+import json
 import threading
 
 import pytest
@@ -35,6 +36,7 @@ class Proxy(Holding):
     pending     an answer that the operation of Cloud Map is under way
     failed      an answer that it has failed
     duplicate   an answer that another operation on the instance is under way
+    partial     forwarded; of the answer one item is missing, with a failure that does not say whether it exists
     """
 
     def __init__(self):
@@ -68,6 +70,15 @@ class Proxy(Holding):
     def do_duplicate(self, handler, call, _body, _fault):
         self.answer(handler, call, 400, {
             "__type": "DuplicateRequest", "Message": "Another operation is in progress"})
+
+    def do_partial(self, handler, call, body, _fault):
+        status, _, text = self.forward(handler, call, body)
+        document = json.loads(text)
+        for name in ("tasks", "taskSets"):
+            if document.get(name):
+                document[name].pop()
+                document["failures"] = [{"arn": name, "reason": "INTERNAL"}]
+        self.answer(handler, call, status, document)
 
     def changes(self):
         """The calls that changed something, in order."""
@@ -202,11 +213,14 @@ def test_a_kill_at_each_kind_of_call_by_weights(start_slipway, proxy, programs, 
 
 
 def test_throttled_calls_and_slow_operations(world):
-    """Scenario 41: every third call is throttled, operations are PENDING twice, answers are lost."""
+    """Scenario 41: every third call is throttled, operations are PENDING twice, answers are lost, partial or too late."""
     world.proxy.is_busy = True
     world.proxy.fault("GetOperation", "pending", times=2)
     world.proxy.fault("RegisterInstance", "duplicate", times=1)
     world.proxy.fault("CreateTaskSet", "cut", times=1)
+    world.proxy.fault("DescribeTasks", "partial", times=3)
+    world.proxy.fault("DescribeTaskSets", "partial", times=2)
+    world.proxy.fault("UpdateServicePrimaryTaskSet", "silent", times=1)
     ended = world.application.wait(world.start())
     assert ended["state"] == "SUCCESS", ended
     assert world.proxy.count("GetOperation") > 2
