@@ -418,12 +418,12 @@ struct reading {
 
 static int unknown_key(struct reading *reading, struct span name, unsigned line)
 {
-	struct span known[LENGTH(keys) + 3] = {
-		SPAN("targets"), SPAN("webhooks"), SPAN("metricsProviders")};
+	struct span known[LENGTH(keys) + 4] = {SPAN("targets"), SPAN("webhooks"),
+		SPAN("metricsProviders"), SPAN("platformProviders")};
 	struct span nearest;
 
 	for (size_t i = 0; i < LENGTH(keys); i++)
-		known[i + 3] = span_of(keys[i].path);
+		known[i + 4] = span_of(keys[i].path);
 	nearest = span_nearest(name, known, LENGTH(known));
 	if (nearest.data)
 		return err_set(reading->err, -EINVAL,
@@ -518,6 +518,9 @@ static int read_section(struct reading *reading, const struct json *section, str
 		if (span_is(path, "targets"))
 			code = config_targets_read(reading->config, member->value, reading->path,
 				reading->arena, reading->err);
+		else if (span_is(path, "platformProviders"))
+			code = config_platform_providers_read(reading->config, member->value,
+				reading->path, reading->arena, reading->err);
 		else if (span_is(path, "webhooks"))
 			code = config_webhooks_read(reading->config, member->value, reading->path,
 				reading->arena, reading->err);

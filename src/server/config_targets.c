@@ -145,15 +145,95 @@ const struct config_list config_targets = {.name = "targets",
 	.defaults = &defaults,
 	.check = check_target};
 
+/* Behind those of the other block. */
+static int add_targets(struct server_config *config, const struct config_list *list,
+	const struct json *block, const char *path, struct arena *arena, struct err *err)
+{
+	struct aws_target_settings *all;
+	void *items = NULL;
+	size_t count = 0;
+	int code = config_list_read(list, block, path, arena, &items, &count, err);
+
+	if (code < 0)
+		return code;
+	if (config->target_count + count > AWS_TARGETS_MAX)
+		return err_set(err, -EINVAL, "%s: too many targets (limit %d)", path,
+			AWS_TARGETS_MAX);
+	all = arena_allocate_array(arena, config->target_count + count + 1, sizeof(*all));
+	for (size_t i = 0; i < config->target_count + count; i++) {
+		all[i] = i < config->target_count
+				 ? config->targets[i]
+				 : ((struct aws_target_settings *)items)[i - config->target_count];
+		for (size_t j = 0; j < i; j++)
+			if (strcmp(all[i].name, all[j].name) == 0)
+				return err_set(err, -EINVAL,
+					"%s: '%s' is in targets and in platformProviders", path,
+					all[i].name);
+	}
+	config->targets = all;
+	config->target_count += count;
+	return 0;
+}
+
 int config_targets_read(struct server_config *config, const struct json *block, const char *path,
 	struct arena *arena, struct err *err)
 {
-	void *items;
-	int code = config_list_read(&config_targets, block, path, arena, &items,
-		&config->target_count, err);
+	return add_targets(config, &config_targets, block, path, arena, err);
+}
 
-	config->targets = items;
-	return code;
+/* ---- PipeCD's platform providers ---- */
+
+/* As it stands in `targets`. The account is ours, or that of the role. */
+static struct json *target_of_provider(const struct json *provider, struct arena *arena)
+{
+	const struct json *settings = json_get(provider, "config");
+	struct json *target = json_new_object(arena), *credentials = json_new_object(arena);
+	struct span role = json_get_text(settings, "roleARN");
+	struct aws_arn arn;
+
+	target->line = provider->line;
+	credentials->line = provider->line;
+	json_set(arena, target, "name", json_get(provider, "name"));
+	json_set(arena, target, "region", json_get(settings, "region"));
+	json_set(arena, target, "account", json_get(settings, "account"));
+	if (json_is_absent(json_get(settings, "account")) && role.data && aws_arn_parse(role, &arn))
+		json_set_string(arena, target, "account", arn.account);
+	if (role.data)
+		json_set(arena, target, "role", json_get(settings, "roleARN"));
+	if (!json_is_absent(json_get(settings, "profile"))) {
+		json_set(arena, credentials, "profile", json_get(settings, "profile"));
+		json_set(arena, credentials, "profileFile", json_get(settings, "credentialsFile"));
+		json_set(arena, target, "credentials", credentials);
+	}
+	return target;
+}
+
+int config_platform_providers_read(struct server_config *config, const struct json *block,
+	const char *path, struct arena *arena, struct err *err)
+{
+	struct config_list list = config_targets;
+	struct json *targets = json_new_array(arena);
+
+	if (!json_is_absent(block) && !json_is(block, JSON_ARRAY))
+		return err_set(err, -EINVAL, "%s:%u: platformProviders must be a list", path,
+			block->line);
+	JSON_EACH_ITEM (block, provider) {
+		struct span type = json_get_text(provider, "type");
+
+		if (!type.data || !span_is(type, "ECS"))
+			continue;
+		if (!json_is_absent(json_path(provider, "config.tokenFile")))
+			return err_set(err, -EINVAL,
+				"%s:%u: platformProviders: tokenFile is not read; set "
+				"AWS_WEB_IDENTITY_TOKEN_FILE and AWS_ROLE_ARN for the server",
+				path, provider->line);
+		json_append(arena, targets, target_of_provider(provider, arena));
+	}
+	if (json_array_count(targets) == 0)
+		return 0;
+	targets->line = block->line;
+	list.name = "platformProviders";
+	return add_targets(config, &list, targets, path, arena, err);
 }
 
 void config_targets_settle(struct server_config *config, struct arena *arena)

@@ -13,6 +13,9 @@ extern const struct config_list config_targets;
 /* Reads the block into the configuration. path: of the file. Texts live in the arena. */
 int config_targets_read(struct server_config *config, const struct json *block, const char *path,
 	struct arena *arena, struct err *err);
+/* PipeCD's block `platformProviders`: those of type ECS are targets of the same names; the others are left out. */
+int config_platform_providers_read(struct server_config *config, const struct json *block,
+	const char *path, struct arena *arena, struct err *err);
 /* Fills in what follows from the rest of the configuration. */
 void config_targets_settle(struct server_config *config, struct arena *arena);
 /* Checks that the keys can be read: a start does not require it, but users want to know early. */

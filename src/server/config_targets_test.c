@@ -119,6 +119,65 @@ static void reads_all_of_it(void **state)
 	assert_int_equal(target->timeout_ms, 30000);
 }
 
+/* As they stand in the configuration of PipeCD's agent. */
+static void reads_platform_providers(void **state)
+{
+	struct fixture *fixture = *state;
+	const struct aws_target_settings *target;
+
+	if (read_text(fixture,
+		    "platformProviders:\n"
+		    "  - name: ecs-dev\n"
+		    "    type: ECS\n"
+		    "    config:\n"
+		    "      region: ap-northeast-1\n"
+		    "      roleARN: arn:aws:iam::011122223333:role/piped\n"
+		    "  - name: kubernetes-default\n"
+		    "    type: KUBERNETES\n"
+		    "    config: {masterURL: x}\n"
+		    "  - name: ecs-own\n"
+		    "    type: ECS\n"
+		    "    config: {region: us-east-1, account: \"111122223333\",\n"
+		    "      profile: p, credentialsFile: /c}\n"
+		    "targets:\n"
+		    "  - {name: more, region: us-east-1, account: \"111122223333\"}\n") < 0)
+		fail_msg("%s", fixture->err.message);
+	assert_int_equal(fixture->config.target_count, 3);
+	target = fixture->config.targets;
+	assert_string_equal(target[0].name, "ecs-dev");
+	assert_string_equal(target[0].region, "ap-northeast-1");
+	assert_string_equal(target[0].account, "011122223333");
+	assert_string_equal(target[0].role, "arn:aws:iam::011122223333:role/piped");
+	assert_null(target[0].key.profile);
+	assert_true(target[0].timeout_ms > 0);
+	assert_string_equal(target[1].account, "111122223333");
+	assert_string_equal(target[1].key.profile, "p");
+	assert_string_equal(target[1].key.profile_file, "/c");
+	assert_string_equal(target[2].name, "more");
+}
+
+static void wrong_platform_providers(void **state)
+{
+	struct fixture *fixture = *state;
+
+	assert_true(read_text(fixture,
+			    "platformProviders:\n"
+			    "  - {name: a, type: ECS, config: {region: us-east-1}}\n") < 0);
+	assert_reported(fixture, "account");
+	assert_true(read_text(fixture, "platformProviders:\n"
+				       "  - {name: a, type: ECS, config: {region: us-east-1,\n"
+				       "     account: \"111122223333\", tokenFile: /t}}\n") < 0);
+	assert_reported(fixture, "slipway.yaml:2: platformProviders: tokenFile");
+	assert_true(read_text(fixture, "platformProviders:\n"
+				       "  - {name: a, type: ECS, config: {region: us-east-1,\n"
+				       "     account: \"111122223333\"}}\n"
+				       "targets: [{name: a, region: us-east-1, account: "
+				       "\"111122223333\"}]\n") < 0);
+	assert_reported(fixture, "'a' is in targets and in platformProviders");
+	assert_true(read_text(fixture, "platformProviders: {}\n") < 0);
+	assert_reported(fixture, "must be a list");
+}
+
 static void none_is_fine(void **state)
 {
 	struct fixture *fixture = *state;
@@ -244,6 +303,8 @@ int main(void)
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 	const struct CMUnitTest tests[] = {
 		TEST(reads_all_of_it),
+		TEST(reads_platform_providers),
+		TEST(wrong_platform_providers),
 		TEST(none_is_fine),
 		TEST(errors_name_the_member),
 		TEST(keys_are_checked_when_asked),
