@@ -46,10 +46,13 @@ static int read_word(const char *word, struct port_weight *ret, struct err *err)
 	return read_weight(weight, &ret->permille, err);
 }
 
-static struct json *make_config(struct arena *arena, int64_t permille)
+/* Other options of the port stay. */
+static struct json *make_config(struct arena *arena, const struct json *before, int64_t permille)
 {
-	struct json *config = json_new_object(arena);
+	struct json *config = before ? json_copy_object(arena, before) : json_new_object(arena);
 
+	json_unset(config, "weight");
+	json_unset(config, "weightPermille");
 	if (permille % 10)
 		json_set_integer(arena, config, "weightPermille", permille);
 	else
@@ -75,7 +78,8 @@ static struct json *set_port(struct arena *arena, const struct json *service,
 		struct json *copy = json_copy_object(arena, port);
 
 		if (is_port(port, weight)) {
-			json_set(arena, copy, "config", make_config(arena, weight->permille));
+			json_set(arena, copy, "config",
+				make_config(arena, json_get(port, "config"), weight->permille));
 			found = true;
 		}
 		json_append(arena, ports, copy);
@@ -85,7 +89,7 @@ static struct json *set_port(struct arena *arena, const struct json *service,
 		json_set_integer(arena, added, "port", weight->port);
 		if (weight->protocol.data)
 			json_set_string(arena, added, "protocol", weight->protocol);
-		json_set(arena, added, "config", make_config(arena, weight->permille));
+		json_set(arena, added, "config", make_config(arena, NULL, weight->permille));
 		json_append(arena, ports, added);
 	}
 	json_set_string(arena, changed, "service", weight->service);
@@ -131,7 +135,8 @@ int canary_ports_set_all(struct arena *arena, const struct json *services, const
 		JSON_EACH_ITEM (json_get(service, "ports"), port) {
 			struct json *changed = json_copy_object(arena, port);
 
-			json_set(arena, changed, "config", make_config(arena, permille));
+			json_set(arena, changed, "config",
+				make_config(arena, json_get(port, "config"), permille));
 			json_append(arena, ports, changed);
 		}
 		json_set(arena, copy, "ports", ports);

@@ -55,6 +55,7 @@ int canary_proxy_run(const struct command *command, int count, char **arguments)
 		{"health-port", &health, NULL},
 		{"workers", &workers, NULL},
 		{"haproxy-folder", &config.haproxy_folder, NULL},
+		{"certificates", &config.certificates, NULL},
 	};
 	struct positionals names;
 	struct log *log;

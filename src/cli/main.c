@@ -238,11 +238,13 @@ static const struct command commands[] = {
 		"  --kubeconfig FILE      Default: $KUBECONFIG, or the account of the pod.\n"
 		"  --replica NAME         Of this process in the status. Default: $HOSTNAME.\n"
 		"  --address ADDRESS      To listen on. Default: 0.0.0.0.\n"
-		"  --health-port PORT     Of GET /readyz. Default: 7070.\n"
+		"  --health-port PORT     Of GET /readyz and /metrics. Default: 7070.\n"
 		"  --workers N            Processes that carry TCP and UDP. Default: 1.\n"
 		"  --haproxy-folder DIR   For HAProxy, which splits protocol HTTP per request; "
 		"without it, per\n"
-		"                         connection.\n",
+		"                         connection.\n"
+		"  --certificates DIR     Of the mounted Secrets, DIR/SECRET/tls.crt and tls.key.\n"
+		"                         Default: /etc/slipway/certificates.\n",
 		canary_proxy_run, NULL, NULL},
 	{"proxy-worker", "", "",
 		"A process that carries TCP and UDP of load balancers. 'slipway up' starts it.\n",

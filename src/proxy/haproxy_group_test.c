@@ -174,6 +174,46 @@ static void test_targets_may_speak_tls(void **state)
 	free(answer);
 }
 
+/* The target that speaks HTTP/2 is a listener of our own, whose rule shows which version came. */
+static void test_targets_may_speak_http2(void **state)
+{
+	static const struct proxy_value version = {NULL, "2"};
+	const struct proxy_condition condition = {PROXY_IF_VERSION, NULL, &version, 1};
+	const struct proxy_rule rule = {
+		"version", &condition, 1, {.kind = PROXY_FIXED, .status = 200, .body = "HTTP/2"}};
+	struct test_plane *plane = *state;
+	struct http_answer *answer = memory_allocate(sizeof(*answer));
+	struct groups groups;
+
+	groups_open(&groups, plane);
+	plane->groups[0].target_count = 1;
+	groups.listeners[0] = groups.listeners[1] = plane->listener;
+	groups.listeners[1].name = "inner";
+	groups.listeners[1].http.rules = &rule;
+	groups.listeners[1].http.rule_count = 1;
+	groups.listeners[0].routes = &plane->routes[1];
+	groups.listeners[0].route_count = groups.listeners[1].route_count = 1;
+	plane->routes[1].weight = 1;
+	plane->state.listeners = groups.listeners;
+	plane->state.listener_count = 2;
+	test_apply(plane);
+	plane->targets[1].address = test_loopback(port_of(plane, "inner"));
+	for (int http2 = 0; http2 < 2; http2++) {
+		int client;
+
+		plane->groups[1].http2 = http2;
+		test_apply(plane);
+		client = test_connect(plane->port);
+		for (int i = 0; i < 3; i++) {
+			http_ask(client, "GET", "/", "", answer);
+			assert_int_equal(answer->status, 200);
+			assert_string_equal(answer->body, http2 ? "HTTP/2" : "A");
+		}
+		close(client);
+	}
+	free(answer);
+}
+
 /* Counts in `sum` whether the first bytes were a PROXY header of version 2. */
 static void serve_after_header(struct test_backend *backend, int descriptor)
 {
@@ -303,6 +343,7 @@ int main(void)
 		WITH(test_sticky_by_source),
 		WITH(test_the_next_group_takes_over),
 		WITH(test_targets_may_speak_tls),
+		WITH(test_targets_may_speak_http2),
 		WITH(test_targets_may_want_a_proxy_header),
 		WITH(test_ipv6),
 		WITH(test_two_hundred_rules),

@@ -84,7 +84,7 @@ static int check_value(const char *where, const struct proxy_condition *conditio
 static int check_condition(const char *where, const struct proxy_condition *condition,
 	size_t *values, struct err *err)
 {
-	if (condition->kind < PROXY_IF_HOST || condition->kind > PROXY_IF_SOURCE)
+	if (condition->kind < PROXY_IF_HOST || condition->kind > PROXY_IF_VERSION)
 		return err_set(err, -EINVAL, "%s: a condition of unknown kind", where);
 	if (condition->value_count == 0)
 		return err_set(err, -EINVAL, "%s: a condition has no value", where);

@@ -132,7 +132,8 @@ struct proxy_group {
 	size_t target_count;
 	/* http, https and tls-end only, from here on */
 	enum proxy_balance balance;
-	bool tls; /* targets speak TLS; their certificates are not verified */
+	bool tls;   /* targets speak TLS; their certificates are not verified */
+	bool http2; /* targets speak HTTP/2 from the first byte; http only, without tls */
 	enum proxy_sticky sticky;
 	uint32_t sticky_s;
 	const char *sticky_name;
@@ -180,7 +181,8 @@ enum proxy_condition_kind {
 	PROXY_IF_METHOD, /* exact */
 	PROXY_IF_HEADER, /* name: of the field; values: patterns, without regard to case */
 	PROXY_IF_QUERY, /* patterns; a value with a key must be a pair, one without any key or value */
-	PROXY_IF_SOURCE, /* "192.0.2.0/24": the address of the connection, not of a header */
+	PROXY_IF_SOURCE,  /* "192.0.2.0/24": the address of the connection, not of a header */
+	PROXY_IF_VERSION, /* "1" or "2": of HTTP, as the client speaks it */
 };
 
 /* In patterns, "*" stands for any characters and "?" for one; all else is literal. */

@@ -6,6 +6,7 @@
 #include "base/clock.h"
 #include "base/memory.h"
 #include "kube/object.h"
+#include "proxy/proxy.h"
 
 #define LABEL_MAX 63
 
@@ -35,6 +36,13 @@ const char *canary_transition_name(enum canary_transition transition)
 
 /* ---- spec ---- */
 
+static struct span text_or_empty(const struct json *object, const char *name)
+{
+	struct span text = json_get_text(object, name);
+
+	return text.data ? text : SPAN("");
+}
+
 static int read_share(const struct json *config, uint32_t *ret_share, struct err *err)
 {
 	const struct json *weight = json_get(config, "weight");
@@ -52,10 +60,74 @@ static int read_share(const struct json *config, uint32_t *ret_share, struct err
 	return 0;
 }
 
-static int read_port(const struct json *object, struct canary_port *ret_port, struct err *err)
+static int read_matches(struct arena *arena, const struct json *list, struct canary_port *port,
+	struct err *err)
+{
+	port->match_count = json_array_count(list);
+	if (port->match_count > CANARY_MATCHES_MAX)
+		return err_set(err, -E2BIG, "config.match has %zu entries (limit %d)",
+			port->match_count, CANARY_MATCHES_MAX);
+	if (port->match_count > 0 && port->protocol != CANARY_HTTP && port->secret.length == 0)
+		return err_set(err, -EINVAL,
+			"config.match needs protocol HTTP, or HTTPS with tls.secretName");
+	port->matches = arena_allocate_array(arena, port->match_count, sizeof(*port->matches));
+	for (size_t i = 0; i < port->match_count; i++) {
+		struct span header = json_get_text(json_item(list, i), "header");
+		struct span value = json_get_text(json_item(list, i), "value");
+
+		if (header.length == 0 || value.length == 0 || value.length > PROXY_VALUE_TEXT_MAX)
+			return err_set(err, -EINVAL,
+				"config.match[%zu] needs header, and value of at most %d bytes", i,
+				PROXY_VALUE_TEXT_MAX);
+		port->matches[i] =
+			(struct canary_match){arena_copy(arena, header.data, header.length),
+				arena_copy(arena, value.data, value.length)};
+	}
+	return 0;
+}
+
+static int read_options(struct arena *arena, const struct json *config, struct canary_port *port,
+	struct err *err)
+{
+	int64_t responses = json_get_integer(config, "responses", 0);
+	bool udp = port->protocol == CANARY_UDP;
+
+	port->proxy_v2 = json_get_bool(config, "proxyProtocol", false);
+	port->idle_seconds = json_get_integer(config, "idleTimeoutSeconds", 0);
+	port->per_datagram = responses == 1;
+	if (responses < 0 || responses > 1)
+		return err_set(err, -EINVAL, "config.responses must be 0 or 1");
+	if (port->idle_seconds < 0 || port->idle_seconds > PROXY_TIMEOUT_MAX_MS / 1000)
+		return err_set(err, -EINVAL,
+			"config.idleTimeoutSeconds must be a number from 1 to %d",
+			PROXY_TIMEOUT_MAX_MS / 1000);
+	if (!udp && (port->per_datagram || port->idle_seconds > 0))
+		return err_set(err, -EINVAL,
+			"config.responses and config.idleTimeoutSeconds need protocol UDP");
+	if (udp && port->proxy_v2)
+		return err_set(err, -EINVAL, "config.proxyProtocol is not for protocol UDP");
+	return read_matches(arena, json_get(config, "match"), port, err);
+}
+
+static int read_tls(const struct json *tls, struct canary_port *port, struct err *err)
+{
+	port->secret = text_or_empty(tls, "secretName");
+	port->reencrypt = json_get_bool(tls, "reencrypt", false);
+	if (port->secret.length > 0 && port->protocol != CANARY_HTTPS)
+		return err_set(err, -EINVAL, "tls needs protocol HTTPS");
+	/* It is the name of a folder, too. */
+	if (memchr(port->secret.data, '/', port->secret.length) ||
+		span_starts_with(port->secret, SPAN(".")))
+		return err_set(err, -EINVAL, "tls.secretName is not the name of a Secret");
+	return 0;
+}
+
+static int read_port(struct arena *arena, const struct json *object, struct canary_port *ret_port,
+	struct err *err)
 {
 	int protocol = find_name(protocol_names, LENGTH(protocol_names),
 		json_get_text(object, "protocol"));
+	int r;
 
 	*ret_port = (struct canary_port){.port = json_get_integer(object, "port", 0)};
 	if (ret_port->port < 1 || ret_port->port > 65535)
@@ -63,7 +135,10 @@ static int read_port(const struct json *object, struct canary_port *ret_port, st
 	if (protocol < 0)
 		return err_set(err, -EINVAL, "protocol must be HTTP, HTTPS, TCP or UDP");
 	ret_port->protocol = (enum canary_protocol)protocol;
-	return read_share(json_get(object, "config"), &ret_port->share, err);
+	r = read_tls(json_get(object, "tls"), ret_port, err);
+	if (r == 0)
+		r = read_share(json_get(object, "config"), &ret_port->share, err);
+	return r < 0 ? r : read_options(arena, json_get(object, "config"), ret_port, err);
 }
 
 static int read_service(struct arena *arena, const struct json *object,
@@ -82,7 +157,7 @@ static int read_service(struct arena *arena, const struct json *object,
 	ret_service->ports =
 		arena_allocate_array(arena, ret_service->port_count, sizeof(*ret_service->ports));
 	for (size_t i = 0; i < ret_service->port_count; i++) {
-		code = read_port(json_item(ports, i), &ret_service->ports[i], err);
+		code = read_port(arena, json_item(ports, i), &ret_service->ports[i], err);
 		if (code < 0)
 			return err_prefix(err, code, "ports[%zu]", i);
 		for (size_t j = 0; j < i; j++)
@@ -116,13 +191,6 @@ static int read_services(struct arena *arena, const struct json *services, struc
 	return 0;
 }
 
-static struct span text_or_empty(const struct json *object, const char *name)
-{
-	struct span text = json_get_text(object, name);
-
-	return text.data ? text : SPAN("");
-}
-
 static int read_spec(struct arena *arena, const struct json *spec, struct canary *canary,
 	struct err *err)
 {
@@ -143,6 +211,29 @@ static int read_spec(struct arena *arena, const struct json *spec, struct canary
 			"spec.transition must be \"\", \"Adopted\" or \"Deprecated\"");
 	canary->transition = (enum canary_transition)transition;
 	return read_services(arena, json_get(spec, "services"), canary, err);
+}
+
+static bool is_listed(const struct span *list, size_t count, struct span text)
+{
+	for (size_t i = 0; i < count; i++)
+		if (span_equal(list[i], text))
+			return true;
+	return false;
+}
+
+size_t canary_secrets(const struct canary *canary, struct span ret_secrets[CANARY_SECRETS_MAX])
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < canary->service_count; i++)
+		for (size_t j = 0; j < canary->services[i].port_count; j++) {
+			struct span secret = canary->services[i].ports[j].secret;
+
+			if (secret.length > 0 && count < CANARY_SECRETS_MAX &&
+				!is_listed(ret_secrets, count, secret))
+				ret_secrets[count++] = secret;
+		}
+	return count;
 }
 
 /* ---- status ---- */
@@ -292,6 +383,12 @@ const struct canary_port *canary_find_port(const struct canary_service *service,
 			return each;
 	}
 	return found;
+}
+
+bool canary_divides(const struct canary *canary)
+{
+	return canary->phase == CANARY_STAYS && !canary_step_adopts(canary->step) &&
+	       !canary_step_deprecates(canary->step);
 }
 
 uint32_t canary_share(const struct canary *canary, struct span service,

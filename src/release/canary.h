@@ -18,6 +18,8 @@
 #define CANARY_SERVICES_MAX 100
 #define CANARY_PORTS_MAX 100          /* of one Service */
 #define CANARY_PROXIED_PORTS_MAX 1000 /* of all Services together */
+#define CANARY_SECRETS_MAX 20         /* with certificates */
+#define CANARY_MATCHES_MAX 10         /* of one port */
 #define CANARY_SHARE_ALL 1000
 #define CANARY_DRAIN_SECONDS 30 /* without spec.drainSeconds */
 #define CANARY_FIRST_PROXY_PORT 8080
@@ -73,11 +75,24 @@ enum canary_transition { CANARY_STAYS, CANARY_ADOPTED, CANARY_DEPRECATED };
 /* "", "Adopted", "Deprecated". */
 const char *canary_transition_name(enum canary_transition transition);
 
+/* Requests with this field go to the canary, whatever its share. In the value "*" stands for any text. */
+struct canary_match {
+	const char *header, *value;
+};
+
 /* A port as the user listed it. */
 struct canary_port {
 	int64_t port;
 	enum canary_protocol protocol;
 	uint32_t share;
+	struct canary_match *matches; /* HTTP only; one of them is enough */
+	size_t match_count;
+	bool proxy_v2;        /* a PROXY protocol header has the client's address; not UDP */
+	bool per_datagram;    /* UDP: each datagram is divided anew */
+	int64_t idle_seconds; /* UDP: of a client without datagrams; 0: the data plane's limit */
+	struct span
+		secret; /* HTTPS: TLS ends at the proxy, with the certificate of this Secret; "" */
+	bool reencrypt; /* with secret: pods speak TLS, too */
 };
 
 struct canary_service {
@@ -152,6 +167,8 @@ const struct canary_proxied_service *canary_find_proxied(const struct canary *ca
  * either. */
 const struct canary_port *canary_find_port(const struct canary_service *service,
 	const struct canary_proxied_port *port);
+/* No: it is adopted or deprecated, and all traffic goes to one side. */
+bool canary_divides(const struct canary *canary);
 /* The share of the canary now: as the spec has it; all of it from A1 on, nothing from D1 on. */
 uint32_t canary_share(const struct canary *canary, struct span service,
 	const struct canary_proxied_port *port);
@@ -159,6 +176,9 @@ uint32_t canary_share(const struct canary *canary, struct span service,
 /* The status.services of these. */
 struct json *canary_write_proxied(struct arena *arena,
 	const struct canary_proxied_service *services, size_t count);
+
+/* The Secrets of all ports, each once, at most CANARY_SECRETS_MAX. Returns how many. */
+size_t canary_secrets(const struct canary *canary, struct span ret_secrets[CANARY_SECRETS_MAX]);
 
 /* "NAME-proxy": the Deployment of the proxy and what belongs to it. */
 struct span canary_proxy_name(struct arena *arena, struct span canary);

@@ -141,6 +141,41 @@ static void set_affinity(struct arena *arena, struct json *spec, const struct ca
 	json_set(arena, spec, "affinity", affinity);
 }
 
+/* A copy of a list with another item. */
+static struct json *with_item(struct arena *arena, const struct json *list, const struct json *item)
+{
+	struct json *copy = json_new_array(arena);
+
+	JSON_EACH_ITEM (list, each)
+		json_append(arena, copy, each);
+	json_append(arena, copy, item);
+	return copy;
+}
+
+/* A missing Secret must not keep the other ports from being served. */
+static void mount_secrets(struct arena *arena, const struct canary *canary, struct json *pod,
+	struct json *container)
+{
+	struct span secrets[CANARY_SECRETS_MAX];
+	size_t count = canary_secrets(canary, secrets);
+
+	for (size_t i = 0; i < count; i++) {
+		json_set(arena, pod, "volumes",
+			with_item(arena, json_get(pod, "volumes"),
+				literal(arena, arena_format(arena,
+						       "{name: certificate-%zu, secret: "
+						       "{secretName: '%.*s', optional: true}}",
+						       i, SPAN_ARGS(secrets[i])))));
+		json_set(arena, container, "volumeMounts",
+			with_item(arena, json_get(container, "volumeMounts"),
+				literal(arena,
+					arena_format(arena,
+						"{name: certificate-%zu, mountPath: "
+						"'" CANARY_CERTIFICATES "/%.*s', readOnly: true}",
+						i, SPAN_ARGS(secrets[i])))));
+	}
+}
+
 static struct json *make_container(struct arena *arena, const struct canary *canary,
 	const struct canary_proxy_settings *settings)
 {
@@ -163,12 +198,14 @@ static struct json *make_deployment(struct arena *arena, const struct canary *ca
 		    *metadata = json_new_object(arena), *selector = json_new_object(arena),
 		    *containers = json_new_array(arena);
 	struct span account = canary_proxy_name(arena, canary->name);
+	struct json *container = make_container(arena, canary, settings);
 	struct json *pod = json_copy_object(arena,
 		literal(arena, arena_format(arena, POD_SPEC, SPAN_ARGS(account),
 				       (long long)canary->drain_seconds + GRACE_MARGIN_S)));
 
 	set_affinity(arena, pod, canary);
-	json_append(arena, containers, make_container(arena, canary, settings));
+	mount_secrets(arena, canary, pod, container);
+	json_append(arena, containers, container);
 	json_set(arena, pod, "containers", containers);
 	json_set(arena, metadata, "labels", canary_proxy_selector(arena, canary));
 	json_set(arena, template, "metadata", metadata);

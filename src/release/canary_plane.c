@@ -1,6 +1,8 @@
 /* See canary_plane.h. */
 #include "release/canary_plane.h"
 
+#include <stddef.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/map.h"
@@ -150,7 +152,7 @@ static void update_list(struct target_list *list, const struct canary_plane_inpu
 }
 
 static size_t add_group(struct arena *arena, const struct target_list *list, const char *name,
-	struct proxy_group *ret_group)
+	const struct canary_port *listed, struct proxy_group *ret_group)
 {
 	struct proxy_target *targets = arena_allocate_array(arena, list->count, sizeof(*targets));
 	size_t ready = 0;
@@ -162,20 +164,23 @@ static size_t add_group(struct arena *arena, const struct target_list *list, con
 			.state = active ? PROXY_TARGET_ACTIVE : PROXY_TARGET_DRAINING};
 		ready += active;
 	}
-	*ret_group =
-		(struct proxy_group){.name = name, .targets = targets, .target_count = list->count};
+	*ret_group = (struct proxy_group){.name = name,
+		.targets = targets,
+		.target_count = list->count,
+		.tls = listed && listed->reencrypt};
 	return ready;
 }
 
 /* ---- listeners ---- */
 
-static uint32_t effective_share(const struct canary_plane_port *port)
+/* A side without ready endpoints gives its share away. */
+static uint32_t available_share(const struct canary_plane_port *port, uint32_t share)
 {
 	bool stable = port->ready[CANARY_SIDE_STABLE] > 0;
 	bool canary = port->ready[CANARY_SIDE_CANARY] > 0;
 
 	if (stable == canary)
-		return port->share;
+		return share;
 	return canary ? CANARY_SHARE_ALL : 0;
 }
 
@@ -189,19 +194,85 @@ static enum proxy_protocol protocol_of(const struct canary_plane_input *input, s
 		return PROXY_UDP;
 	if (listed && listed->protocol == CANARY_HTTP && input->has_http)
 		return PROXY_HTTP;
+	if (listed && listed->secret.length > 0)
+		return PROXY_HTTPS;
 	return listed && listed->protocol == CANARY_HTTPS ? PROXY_TLS : PROXY_TCP;
 }
 
-static void set_listener(struct arena *arena, const struct canary_plane_port *port,
-	struct proxy_listener *listener)
+static struct proxy_route *make_routes(struct arena *arena, const char *const *groups,
+	uint32_t share)
 {
 	struct proxy_route *routes =
 		arena_allocate_array(arena, CANARY_SIDE_COUNT, sizeof(*routes));
 
-	routes[CANARY_SIDE_STABLE] = (struct proxy_route){
-		port->groups[CANARY_SIDE_STABLE], CANARY_SHARE_ALL - port->effective};
-	routes[CANARY_SIDE_CANARY] =
-		(struct proxy_route){port->groups[CANARY_SIDE_CANARY], port->effective};
+	routes[CANARY_SIDE_STABLE] =
+		(struct proxy_route){groups[CANARY_SIDE_STABLE], CANARY_SHARE_ALL - share};
+	routes[CANARY_SIDE_CANARY] = (struct proxy_route){groups[CANARY_SIDE_CANARY], share};
+	return routes;
+}
+
+static struct proxy_condition make_condition(struct arena *arena, enum proxy_condition_kind kind,
+	const char *name, const char *text)
+{
+	struct proxy_value *value = arena_allocate(arena, sizeof(*value));
+
+	*value = (struct proxy_value){.value = text};
+	return (struct proxy_condition){
+		.kind = kind, .name = name, .values = value, .value_count = 1};
+}
+
+/* match NULL: any request. The share is that of the requests which the rule is for. */
+static void add_rule(struct arena *arena, const struct canary_plane_port *port,
+	const struct canary_match *match, bool http2, uint32_t share, struct proxy_http *http)
+{
+	struct proxy_rule *rule = (struct proxy_rule *)&http->rules[http->rule_count++];
+	struct proxy_condition *conditions = arena_allocate_array(arena, 2, sizeof(*conditions));
+
+	*rule = (struct proxy_rule){
+		.name = arena_format(arena, "rule %zu", http->rule_count).data,
+		.conditions = conditions,
+		.action = {.kind = PROXY_FORWARD,
+			.routes = make_routes(arena, http2 ? port->http2_groups : port->groups,
+				share),
+			.route_count = CANARY_SIDE_COUNT},
+	};
+	if (http2)
+		conditions[rule->condition_count++] =
+			make_condition(arena, PROXY_IF_VERSION, NULL, "2");
+	if (match)
+		conditions[rule->condition_count++] =
+			make_condition(arena, PROXY_IF_HEADER, match->header, match->value);
+}
+
+static void set_rules(struct arena *arena, const struct canary_plane_port *port,
+	const struct canary_port *listed, bool divides, struct proxy_http *http)
+{
+	bool http2 = port->http2_groups[CANARY_SIDE_STABLE] != NULL;
+	size_t matches = listed && divides ? listed->match_count : 0;
+	uint32_t share = available_share(port, CANARY_SHARE_ALL);
+
+	http->rules = arena_allocate_array(arena, matches * 2 + 1, sizeof(*http->rules));
+	for (size_t i = 0; i < matches; i++) {
+		if (http2)
+			add_rule(arena, port, &listed->matches[i], true, share, http);
+		add_rule(arena, port, &listed->matches[i], false, share, http);
+	}
+	if (http2)
+		add_rule(arena, port, NULL, true, port->effective, http);
+}
+
+static void set_options(const struct canary_port *listed, struct proxy_options *options)
+{
+	options->proxy_v2 = listed->proxy_v2;
+	options->udp_mode = listed->per_datagram ? PROXY_UDP_DATAGRAM : PROXY_UDP_SESSION;
+	options->udp_idle_timeout_ms = (uint32_t)(listed->idle_seconds * 1000);
+}
+
+static void set_listener(struct arena *arena, const struct canary_plane_port *port,
+	const struct canary_port *listed, bool divides, struct proxy_listener *listener)
+{
+	struct proxy_route *routes = make_routes(arena, port->groups, port->effective);
+
 	listener->name = port->listener;
 	listener->routes = routes;
 	listener->route_count = CANARY_SIDE_COUNT;
@@ -210,16 +281,61 @@ static void set_listener(struct arena *arena, const struct canary_plane_port *po
 	listener->options.idle_timeout_ms = PROXY_TIMEOUT_MAX_MS;
 	listener->http.otherwise = (struct proxy_action){
 		.kind = PROXY_FORWARD, .routes = routes, .route_count = CANARY_SIDE_COUNT};
+	if (listed)
+		set_options(listed, &listener->options);
+	if (listener->protocol == PROXY_HTTP || listener->protocol == PROXY_HTTPS)
+		set_rules(arena, port, listed, divides, &listener->http);
+}
+
+/* False: a certificate is needed, and there is none that can be used. */
+static bool set_certificate(struct arena *arena, const struct canary_plane_input *input,
+	struct span secret, struct proxy_listener *listener, struct span *ret_problem)
+{
+	struct proxy_certificate *certificate = arena_allocate(arena, sizeof(*certificate));
+	struct span problem = SPAN("HAProxy is missing");
+
+	if (input->has_http) {
+		certificate->pem = canary_certificates_find(input->certificates, secret, &problem);
+		certificate->name = arena_copy(arena, secret.data, secret.length);
+		listener->http.certificates = certificate;
+		listener->http.certificate_count = 1;
+	}
+	if (problem.length > 0 && ret_problem->length == 0)
+		*ret_problem = arena_format(arena, "Service port %s: Secret '%.*s': %.*s",
+			listener->name, SPAN_ARGS(secret), SPAN_ARGS(problem));
+	return certificate->pem != NULL;
+}
+
+static void add_side(struct canary_plane *plane, const struct canary_plane_input *input,
+	struct arena *arena, enum canary_side side, const struct canary_port *listed,
+	struct canary_plane_port *port, struct canary_plane_state *state)
+{
+	struct proxy_group *groups = (struct proxy_group *)state->state.groups;
+	struct target_list *list;
+
+	port->groups[side] = arena_format(arena, "%s#%s", port->listener, sides[side].name).data;
+	list = list_of(plane, port->groups[side]);
+	list->used = true;
+	update_list(list, input, port->service, port->port, side, &state->next_us);
+	port->ready[side] = add_group(arena, list, port->groups[side], listed,
+		&groups[state->state.group_count++]);
+	if (protocol_of(input, port->service, port->port) != PROXY_HTTP)
+		return;
+	port->http2_groups[side] =
+		arena_format(arena, "%s#%s-http2", port->listener, sides[side].name).data;
+	add_group(arena, list, port->http2_groups[side], listed, &groups[state->state.group_count]);
+	groups[state->state.group_count++].http2 = true;
 }
 
 static int add_port(struct canary_plane *plane, const struct canary_plane_input *input,
 	struct arena *arena, struct span service, const struct canary_proxied_port *proxied,
 	struct canary_plane_state *state, struct err *err)
 {
-	size_t index = state->state.listener_count++;
+	size_t index = state->state.listener_count;
+	const struct canary_port *listed =
+		canary_find_port(canary_find_service(input->canary, service), proxied);
 	struct canary_plane_port *port = &state->ports[index];
 	struct proxy_listener *listener = (struct proxy_listener *)&state->state.listeners[index];
-	struct proxy_group *groups = (struct proxy_group *)state->state.groups;
 
 	*port = (struct canary_plane_port){.service = service,
 		.port = proxied,
@@ -227,20 +343,18 @@ static int add_port(struct canary_plane *plane, const struct canary_plane_input 
 		.listener = arena_format(arena, "%.*s:%lld/%s", SPAN_ARGS(service),
 			(long long)proxied->port, proxied->udp ? "UDP" : "TCP")
 				    .data};
-	for (int side = 0; side < CANARY_SIDE_COUNT; side++) {
-		struct target_list *list;
-
-		port->groups[side] =
-			arena_format(arena, "%s#%s", port->listener, sides[side].name).data;
-		list = list_of(plane, port->groups[side]);
-		list->used = true;
-		update_list(list, input, service, proxied, (enum canary_side)side, &state->next_us);
-		port->ready[side] = add_group(arena, list, port->groups[side],
-			&groups[state->state.group_count++]);
-	}
-	port->effective = effective_share(port);
+	for (int side = 0; side < CANARY_SIDE_COUNT; side++)
+		add_side(plane, input, arena, (enum canary_side)side, listed, port, state);
+	port->effective = available_share(port, port->share);
 	listener->protocol = protocol_of(input, service, proxied);
-	set_listener(arena, port, listener);
+	set_listener(arena, port, listed, canary_divides(input->canary), listener);
+	/* Without its certificate the port is not served, and its Service not taken over. */
+	if (listener->protocol == PROXY_HTTPS &&
+		!set_certificate(arena, input, listed->secret, listener, &state->problem)) {
+		*listener = (struct proxy_listener){0};
+		return 0;
+	}
+	state->state.listener_count++;
 	return proxy_address_parse(input->address, (unsigned)proxied->proxy_port,
 		&listener->address, err);
 }
@@ -269,8 +383,8 @@ int canary_plane_update(struct canary_plane *plane, const struct canary_plane_in
 		count += canary->proxied[i].port_count;
 	state.ports = arena_allocate_array(arena, count, sizeof(*state.ports));
 	state.state.listeners = arena_allocate_array(arena, count, sizeof(struct proxy_listener));
-	state.state.groups =
-		arena_allocate_array(arena, count * CANARY_SIDE_COUNT, sizeof(struct proxy_group));
+	state.state.groups = arena_allocate_array(arena, count * CANARY_SIDE_COUNT * 2,
+		sizeof(struct proxy_group));
 	for (size_t i = 0; code == 0 && i < canary->proxied_count; i++)
 		for (size_t j = 0; code == 0 && j < canary->proxied[i].port_count; j++)
 			code = add_port(plane, input, arena, canary->proxied[i].name,
@@ -283,24 +397,78 @@ int canary_plane_update(struct canary_plane *plane, const struct canary_plane_in
 
 /* ---- reports ---- */
 
-static struct json *report_side(struct arena *arena, const struct canary_plane_port *port,
-	enum canary_side side, const struct proxy_listener_report *listener)
+static const char *const classes[PROXY_CLASSES] = {"1xx", "2xx", "3xx", "4xx", "5xx"};
+
+static bool is_http(enum proxy_protocol protocol)
 {
+	return protocol == PROXY_HTTP || protocol == PROXY_HTTPS;
+}
+
+static void add_counters(struct proxy_counters *sum, const struct proxy_counters *more)
+{
+	sum->connections += more->connections;
+	sum->active += more->active;
+	sum->bytes_in += more->bytes_in;
+	sum->bytes_out += more->bytes_out;
+	sum->datagrams_in += more->datagrams_in;
+	sum->datagrams_out += more->datagrams_out;
+	sum->connect_failures += more->connect_failures;
+	sum->failed += more->failed;
+	for (size_t i = 0; i < PROXY_CLASSES; i++)
+		sum->responses[i] += more->responses[i];
+	if (more->response_ms > sum->response_ms)
+		sum->response_ms = more->response_ms;
+}
+
+/* HTTP alone: answers by class of their status, and how long targets take to answer. */
+static void report_http(struct arena *arena, struct json *object,
+	const struct proxy_counters *counters)
+{
+	struct json *responses = json_new_object(arena);
+
+	for (size_t i = 0; i < PROXY_CLASSES; i++)
+		if (counters->responses[i] > 0)
+			json_set_integer(arena, responses, classes[i],
+				(int64_t)counters->responses[i]);
+	json_set(arena, object, "responses", responses);
+	json_set_integer(arena, object, "responseMs", (int64_t)counters->response_ms);
+	json_set_integer(arena, object, "errors",
+		(int64_t)(counters->connect_failures + counters->failed));
+}
+
+static struct json *report_side(struct arena *arena, const struct canary_plane_port *port,
+	enum canary_side side, const struct proxy_report *report,
+	const struct proxy_listener_report *listener)
+{
+	const char *const names[] = {port->groups[side], port->http2_groups[side]};
 	struct json *object = json_new_object(arena);
+	struct proxy_counters carried = {0}, of_groups = {0};
 
 	json_set_integer(arena, object, "ready", (int64_t)port->ready[side]);
-	for (size_t i = 0; listener && i < listener->route_count; i++) {
-		const struct proxy_counters *counters = &listener->routes[i].counters;
+	if (!listener)
+		return object;
+	for (size_t i = 0; i < LENGTH(names) && names[i]; i++) {
+		const struct proxy_group_report *group = proxy_report_group(report, names[i]);
 
-		if (!span_is(span_of(listener->routes[i].group), port->groups[side]))
-			continue;
-		json_set_integer(arena, object,
-			listener->protocol == PROXY_HTTP ? "requests" : "connections",
-			(int64_t)counters->connections);
-		json_set_integer(arena, object, "active", (int64_t)counters->active);
-		json_set_integer(arena, object, "errors",
-			(int64_t)(counters->connect_failures + counters->failed));
+		for (size_t j = 0; j < listener->route_count; j++)
+			if (span_is(span_of(listener->routes[j].group), names[i]))
+				add_counters(&carried, &listener->routes[j].counters);
+		if (group)
+			add_counters(&of_groups, &group->counters);
 	}
+	json_set_integer(arena, object, is_http(listener->protocol) ? "requests" : "connections",
+		(int64_t)carried.connections);
+	json_set_integer(arena, object, "active", (int64_t)carried.active);
+	json_set_integer(arena, object, "bytesIn", (int64_t)carried.bytes_in);
+	json_set_integer(arena, object, "bytesOut", (int64_t)carried.bytes_out);
+	if (listener->protocol == PROXY_UDP) {
+		json_set_integer(arena, object, "datagramsIn", (int64_t)carried.datagrams_in);
+		json_set_integer(arena, object, "datagramsOut", (int64_t)carried.datagrams_out);
+	}
+	json_set_integer(arena, object, "errors",
+		(int64_t)(carried.connect_failures + carried.failed));
+	if (is_http(listener->protocol))
+		report_http(arena, object, &of_groups);
 	return object;
 }
 
@@ -324,11 +492,143 @@ struct json *canary_plane_report(struct arena *arena, const struct canary_plane_
 		json_set_integer(arena, entry, "effectivePermille", port->effective);
 		for (int side = 0; side < CANARY_SIDE_COUNT; side++)
 			json_set(arena, entry, sides[side].name,
-				report_side(arena, port, (enum canary_side)side, listener));
+				report_side(arena, port, (enum canary_side)side, report, listener));
 		json_append(arena, ports, entry);
 	}
 	json_set(arena, object, "ports", ports);
+	if (state->problem.length > 0)
+		json_set_string(arena, object, "badCertificate", state->problem);
 	return object;
+}
+
+/* ---- metrics ---- */
+
+static void write_head(struct buffer *out, const char *name, const char *type, const char *help)
+{
+	buffer_format(out, "# HELP slipway_canary_%s %s\n# TYPE slipway_canary_%s %s\n", name, help,
+		name, type);
+}
+
+void canary_plane_write_weights(const struct canary_plane_state *state, struct buffer *out)
+{
+	static const char *const names[] = {"weight_permille", "effective_weight_permille"};
+	static const char *const helps[] = {
+		"Share of the canary as the CanaryRelease has it, in thousandths",
+		"Share of the canary now, in thousandths"};
+
+	for (size_t i = 0; i < LENGTH(names); i++) {
+		write_head(out, names[i], "gauge", helps[i]);
+		for (size_t j = 0; j < state->state.listener_count; j++)
+			buffer_format(out, "slipway_canary_%s{port=\"%s\"} %u\n", names[i],
+				state->ports[j].listener,
+				i == 0 ? state->ports[j].share : state->ports[j].effective);
+	}
+}
+
+static const struct {
+	const char *name, *type, *help;
+	size_t offset;
+} metrics[] = {
+	{"connections_total", "counter", "Connections, sessions of UDP, or requests of HTTP",
+		offsetof(struct proxy_counters, connections)},
+	{"active", "gauge", "Open connections or requests",
+		offsetof(struct proxy_counters, active)},
+	{"received_bytes_total", "counter", "Bytes from clients",
+		offsetof(struct proxy_counters, bytes_in)},
+	{"sent_bytes_total", "counter", "Bytes to clients",
+		offsetof(struct proxy_counters, bytes_out)},
+	{"connect_failures_total", "counter", "Attempts that a pod refused or left unanswered",
+		offsetof(struct proxy_counters, connect_failures)},
+	{"failed_total", "counter", "Clients for which no pod was left to try",
+		offsetof(struct proxy_counters, failed)},
+};
+
+/* "web:80/TCP#canary-http2": the port, and the side. HTTP/2 is no side of its own. */
+static void write_labels(struct buffer *out, const char *group, const char *more)
+{
+	const char *hash = strchr(group, '#');
+	bool canary = hash && strncmp(hash + 1, sides[CANARY_SIDE_CANARY].name,
+				      strlen(sides[CANARY_SIDE_CANARY].name)) == 0;
+
+	buffer_format(out, "{port=\"%.*s\",side=\"%s\"%s}",
+		hash ? (int)(hash - group) : (int)strlen(group), group,
+		sides[canary ? CANARY_SIDE_CANARY : CANARY_SIDE_STABLE].name, more);
+}
+
+/* Counters of the same side by HTTP/2 are added to those of the group before. */
+static bool is_http2_of(const char *group, const char *before)
+{
+	size_t length = before ? strlen(before) : 0;
+
+	return before && strncmp(group, before, length) == 0 &&
+	       strcmp(group + length, "-http2") == 0;
+}
+
+static struct proxy_counters group_counters(const struct proxy_report *report, size_t index)
+{
+	struct proxy_counters sum = report->groups[index].counters;
+
+	if (index + 1 < report->group_count &&
+		is_http2_of(report->groups[index + 1].name, report->groups[index].name))
+		add_counters(&sum, &report->groups[index + 1].counters);
+	return sum;
+}
+
+static bool is_first_of_side(const struct proxy_report *report, size_t index)
+{
+	return index == 0 ||
+	       !is_http2_of(report->groups[index].name, report->groups[index - 1].name);
+}
+
+static void write_responses(const struct proxy_report *report, struct buffer *out)
+{
+	write_head(out, "responses_total", "counter", "Answers of HTTP by class of their status");
+	for (size_t i = 0; i < report->group_count; i++) {
+		struct proxy_counters counters = group_counters(report, i);
+
+		for (size_t j = 0; is_first_of_side(report, i) && j < PROXY_CLASSES; j++) {
+			char code[32];
+
+			if (counters.responses[j] == 0)
+				continue;
+			snprintf(code, sizeof(code), ",code=\"%s\"", classes[j]);
+			buffer_add_string(out, "slipway_canary_responses_total");
+			write_labels(out, report->groups[i].name, code);
+			buffer_format(out, " %llu\n", (unsigned long long)counters.responses[j]);
+		}
+	}
+	write_head(out, "response_seconds", "gauge",
+		"Time until pods answered HTTP, average of the last 500 or so");
+	for (size_t i = 0; i < report->group_count; i++) {
+		struct proxy_counters counters = group_counters(report, i);
+
+		if (!is_first_of_side(report, i) || counters.response_ms == 0)
+			continue;
+		buffer_add_string(out, "slipway_canary_response_seconds");
+		write_labels(out, report->groups[i].name, "");
+		buffer_format(out, " %llu.%03llu\n",
+			(unsigned long long)(counters.response_ms / 1000),
+			(unsigned long long)(counters.response_ms % 1000));
+	}
+}
+
+void canary_plane_write_counters(const struct proxy_report *report, struct buffer *out)
+{
+	for (size_t i = 0; i < LENGTH(metrics); i++) {
+		write_head(out, metrics[i].name, metrics[i].type, metrics[i].help);
+		for (size_t j = 0; j < report->group_count; j++) {
+			struct proxy_counters counters = group_counters(report, j);
+			const uint64_t *value =
+				(const uint64_t *)((const char *)&counters + metrics[i].offset);
+
+			if (!is_first_of_side(report, j))
+				continue;
+			buffer_format(out, "slipway_canary_%s", metrics[i].name);
+			write_labels(out, report->groups[j].name, "");
+			buffer_format(out, " %llu\n", (unsigned long long)*value);
+		}
+	}
+	write_responses(report, out);
 }
 
 uint64_t canary_plane_active(const struct proxy_report *report)

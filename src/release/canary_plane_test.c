@@ -24,7 +24,8 @@ struct world {
 	struct canary_slice_port ports[4];
 	struct canary_plane_state state;
 	int64_t now_us;
-	bool frozen;
+	bool frozen, has_http;
+	struct canary_certificates *certificates;
 };
 
 static void read_canary(struct world *world, const char *yaml)
@@ -101,6 +102,8 @@ static void update(struct world *world)
 		.slice_count = world->slice_count,
 		.address = "127.0.0.1",
 		.frozen = world->frozen,
+		.has_http = world->has_http,
+		.certificates = world->certificates,
 		.now_us = world->now_us};
 	struct err err;
 
@@ -271,6 +274,121 @@ static void test_frozen(void **state)
 	assert_weights(world, 0, 0, 1000);
 }
 
+static const struct proxy_listener *listener(const struct world *world, size_t index)
+{
+	return &world->state.state.listeners[index];
+}
+
+/* Requests with the field go to the canary, those of HTTP/2 to its targets that speak HTTP/2. */
+static void test_http(void **state)
+{
+	struct world *world = *state;
+	const struct proxy_http *http;
+
+	world->has_http = true;
+	add_usual_slices(world);
+	read_canary(world, CANARY_WITH("{port: 80, protocol: HTTP, config: {weight: 30, match: "
+				       "[{header: X-Canary, value: always}]}}",
+				   ""));
+	update(world);
+	http = &listener(world, 0)->http;
+	assert_int_equal(listener(world, 0)->protocol, PROXY_HTTP);
+	assert_int_equal(http->rule_count, 3);
+	assert_int_equal(http->rules[0].condition_count, 2);
+	assert_string_equal(http->rules[0].action.routes[1].group, "web:80/TCP#canary-http2");
+	assert_int_equal(http->rules[0].action.routes[1].weight, 1000);
+	assert_string_equal(http->rules[1].conditions[0].name, "X-Canary");
+	assert_string_equal(http->rules[1].action.routes[1].group, "web:80/TCP#canary");
+	assert_int_equal(http->rules[1].action.routes[0].weight, 0);
+	assert_int_equal(http->rules[2].conditions[0].kind, PROXY_IF_VERSION);
+	assert_int_equal(http->rules[2].action.routes[1].weight, 300);
+	assert_true(group(world, "web:80/TCP#stable-http2")->http2);
+	assert_false(group(world, "web:80/TCP#stable")->http2);
+
+	/* A canary that ends has no requests of its own. */
+	read_canary(world, CANARY_WITH("{port: 80, protocol: HTTP, config: {weight: 30, match: "
+				       "[{header: X-Canary, value: always}]}}",
+				   "  step: D2\n"));
+	update(world);
+	assert_int_equal(listener(world, 0)->http.rule_count, 1);
+	assert_int_equal(listener(world, 0)->http.rules[0].action.routes[1].weight, 0);
+}
+
+static void test_options(void **state)
+{
+	struct world *world = *state;
+
+	add_usual_slices(world);
+	read_canary(world,
+		CANARY_WITH("{port: 53, protocol: UDP, config: {responses: 1, "
+			    "idleTimeoutSeconds: 7}}, {port: 80, config: {proxyProtocol: true}}",
+			""));
+	update(world);
+	assert_true(listener(world, 0)->options.proxy_v2);
+	read_canary(world,
+		CANARY_WITH("{port: 53, protocol: UDP, config: {responses: 1, "
+			    "idleTimeoutSeconds: 7}}, {port: 80, config: {proxyProtocol: true}}",
+			"  step: A1\n"));
+	update(world);
+	/* Pods expect it to the end. */
+	assert_true(listener(world, 0)->options.proxy_v2);
+	assert_int_equal(listener(world, 1)->options.udp_mode, PROXY_UDP_DATAGRAM);
+	assert_int_equal(listener(world, 1)->options.udp_idle_timeout_ms, 7000);
+}
+
+/* scenario 25: a port without its certificate is not served; the others are. */
+static void test_missing_certificate(void **state)
+{
+	struct world *world = *state;
+	const struct json *report;
+
+	world->has_http = true;
+	world->certificates = canary_certificates_new("/nonexistent");
+	add_usual_slices(world);
+	read_canary(world, CANARY_WITH("{port: 80, protocol: HTTPS, tls: {secretName: web}}", ""));
+	assert_true(canary_certificates_read(world->certificates, &world->canary));
+	update(world);
+	assert_int_equal(world->state.state.listener_count, 1);
+	assert_string_equal(listener(world, 0)->name, "web:53/UDP");
+	report = canary_plane_report(world->arena, &world->state, NULL, 4);
+	assert_int_equal(json_array_count(json_get(report, "ports")), 1);
+	assert_true(span_is(json_get_text(report, "badCertificate"),
+		"Service port web:80/TCP: Secret 'web': tls.crt not found"));
+	canary_certificates_free(world->certificates);
+	world->certificates = NULL;
+}
+
+static void test_metrics(void **state)
+{
+	struct world *world = *state;
+	struct proxy_group_report groups[] = {
+		{.name = "web:80/TCP#canary",
+			.counters = {.connections = 3,
+				.responses = {0, 2, 0, 0, 1},
+				.response_ms = 15}},
+		{.name = "web:80/TCP#canary-http2",
+			.counters = {.connections = 4, .responses = {0, 4}}},
+		{.name = "web:53/UDP#stable", .counters = {.connections = 5}},
+	};
+	const struct proxy_report report = {.groups = groups, .group_count = LENGTH(groups)};
+	_buffer_ struct buffer out = {0};
+
+	add_usual_slices(world);
+	read_canary(world, CANARY_WITH("{port: 80, config: {weight: 30}}", ""));
+	update(world);
+	canary_plane_write_weights(&world->state, &out);
+	canary_plane_write_counters(&report, &out);
+	assert_non_null(strstr(out.data,
+		"slipway_canary_effective_weight_permille{port=\"web:80/TCP\"} 300\n"));
+	assert_non_null(strstr(out.data,
+		"slipway_canary_connections_total{port=\"web:80/TCP\",side=\"canary\"} 7\n"
+		"slipway_canary_connections_total{port=\"web:53/UDP\",side=\"stable\"} 5\n"));
+	assert_non_null(strstr(out.data, "slipway_canary_responses_total{port=\"web:80/"
+					 "TCP\",side=\"canary\",code=\"2xx\"} 6\n"));
+	assert_non_null(strstr(out.data,
+		"slipway_canary_response_seconds{port=\"web:80/TCP\",side=\"canary\"} 0.015\n"));
+}
+
 static void test_report(void **state)
 {
 	struct world *world = *state;
@@ -312,6 +430,17 @@ static void test_refused(void **state)
 		{"metadata: {name: a}\nspec: {release: web, services: [{service: web}, {service: "
 		 "web}]}",
 			"CanaryRelease a: spec.services[1]: web is repeated"},
+		{"metadata: {name: a}\nspec: {release: web, services: [{service: web, ports: "
+		 "[{port: 80, config: {match: [{header: a, value: b}]}}]}]}",
+			"CanaryRelease a: spec.services[0]: ports[0]: config.match needs protocol "
+			"HTTP, or HTTPS with tls.secretName"},
+		{"metadata: {name: a}\nspec: {release: web, services: [{service: web, ports: "
+		 "[{port: 80, tls: {secretName: b}}]}]}",
+			"CanaryRelease a: spec.services[0]: ports[0]: tls needs protocol HTTPS"},
+		{"metadata: {name: a}\nspec: {release: web, services: [{service: web, ports: "
+		 "[{port: 80, config: {responses: 1}}]}]}",
+			"CanaryRelease a: spec.services[0]: ports[0]: config.responses and "
+			"config.idleTimeoutSeconds need protocol UDP"},
 		{"metadata: {name: a}\nspec: {release: web, transition: Adopt}",
 			"CanaryRelease a: spec.transition must be \"\", \"Adopted\" or "
 			"\"Deprecated\""},
@@ -340,6 +469,10 @@ int main(void)
 		cmocka_unit_test_setup_teardown(test_copy_is_deleted, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_endpoints_leave, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_frozen, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_http, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_options, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_missing_certificate, setup, teardown),
+		cmocka_unit_test_setup_teardown(test_metrics, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_report, setup, teardown),
 		cmocka_unit_test_setup_teardown(test_refused, setup, teardown),
 	};

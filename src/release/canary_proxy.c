@@ -35,9 +35,12 @@ struct canary_proxy {
 	struct proxy_driver *l4, *haproxy;
 	atomic_bool ready, draining;
 	atomic_llong drain_seconds;
+	struct lock lock;      /* for weights */
+	struct buffer weights; /* their metrics */
 
 	/* Of the thread that follows. */
 	struct canary_plane *plane;
+	struct canary_certificates *certificates;
 	const struct kube_object *seen; /* the CanaryRelease as it was last; NULL: not yet */
 	struct buffer reported;         /* the report without counters that the API server has */
 	struct buffer counted;          /* the same with counters */
@@ -188,6 +191,7 @@ static int compute(struct canary_proxy *proxy, struct arena *arena, struct canar
 		.canary = canary,
 		.address = proxy->config.address ? proxy->config.address : "0.0.0.0",
 		.has_http = proxy->haproxy != NULL,
+		.certificates = proxy->certificates,
 		.frozen = !exists || is_frozen(canary),
 		.now_us = runner_now_us(proxy->runner),
 	};
@@ -258,15 +262,34 @@ static int64_t earlier(int64_t a_us, int64_t b_us)
 	return a_us == 0 || (b_us != 0 && b_us < a_us) ? b_us : a_us;
 }
 
+static void keep_weights(struct canary_proxy *proxy, const struct canary_plane_state *state)
+{
+	lock_take(&proxy->lock);
+	buffer_reset(&proxy->weights);
+	canary_plane_write_weights(state, &proxy->weights);
+	lock_release(&proxy->lock);
+}
+
+/* Ready when all ports of the recorded Services are served. */
+static void become_ready(struct canary_proxy *proxy, const struct canary *canary,
+	const struct canary_plane_state *state)
+{
+	if (canary->proxied_count == 0 || state->state.listener_count == 0)
+		return;
+	if (!atomic_exchange(&proxy->ready, true))
+		note(proxy, false, "ready");
+}
+
 /* One pass. Returns when the next one is due; 0: when something changes. */
 static int64_t follow(struct canary_proxy *proxy)
 {
+	int64_t next_us;
 	_arena_ struct arena *arena = arena_new(0);
 	_kube_object_list_ struct kube_object_list slices = {0};
 	struct canary_plane_state state;
 	struct canary canary;
 	struct json *object;
-	bool exists;
+	bool exists, has_certificates = false;
 	struct err err;
 
 	if (!kube_informer_is_synced(proxy->canaries) || !kube_informer_is_synced(proxy->slices))
@@ -275,19 +298,24 @@ static int64_t follow(struct canary_proxy *proxy)
 	if (!proxy->seen)
 		return 0;
 	if (json_parse(*(const struct span *)proxy->seen->data, arena, &object, &err) < 0 ||
-		canary_read(arena, object, &canary, &err) < 0 ||
-		compute(proxy, arena, &canary, exists, &slices, &state, &err) < 0 ||
+		canary_read(arena, object, &canary, &err) < 0) {
+		note_failure(proxy, &err);
+		return 0;
+	}
+	has_certificates = canary_certificates_read(proxy->certificates, &canary);
+	if (compute(proxy, arena, &canary, exists, &slices, &state, &err) < 0 ||
 		apply(proxy, &state.state, &err) < 0) {
 		note_failure(proxy, &err);
 		return runner_deadline_us(proxy->runner, REPORT_US);
 	}
 	proxy->failure[0] = '\0';
 	atomic_store(&proxy->drain_seconds, canary.drain_seconds);
-	if (canary.proxied_count > 0 && !atomic_exchange(&proxy->ready, true))
-		note(proxy, false, "ready");
-	if (!exists)
-		return state.next_us;
-	return earlier(state.next_us, report(proxy, arena, &canary, &state));
+	keep_weights(proxy, &state);
+	become_ready(proxy, &canary, &state);
+	next_us = has_certificates ? earlier(state.next_us, runner_deadline_us(proxy->runner,
+								    CANARY_CERTIFICATE_READ_US))
+				   : state.next_us;
+	return exists ? earlier(next_us, report(proxy, arena, &canary, &state)) : next_us;
 }
 
 static void run(void *context)
@@ -304,6 +332,24 @@ static void run(void *context)
 	}
 }
 
+static void answer_metrics(struct canary_proxy *proxy, struct http_exchange *exchange)
+{
+	const struct http_header type = {SPAN("Content-Type"), SPAN("text/plain; version=0.0.4")};
+	_arena_ struct arena *arena = arena_new(0);
+	_buffer_ struct buffer out = {0};
+	struct proxy_report carried;
+	size_t size;
+	char *text;
+
+	lock_take(&proxy->lock);
+	buffer_add_span(&out, buffer_span(&proxy->weights));
+	lock_release(&proxy->lock);
+	proxy_report(proxy->proxy, arena, &carried);
+	canary_plane_write_counters(&carried, &out);
+	text = buffer_take(&out, &size);
+	http_respond(exchange, 200, &type, 1, HTTP_BODY_OWNED(text, size));
+}
+
 static void answer_health(struct http_exchange *exchange, const struct http_request *request,
 	void *context)
 {
@@ -313,6 +359,8 @@ static void answer_health(struct http_exchange *exchange, const struct http_requ
 	if (span_is(request->path, "/readyz"))
 		http_respond(exchange, ready ? 200 : 503, NULL, 0,
 			HTTP_BODY_STATIC(ready ? SPAN("ok\n") : SPAN("not ready\n")));
+	else if (span_is(request->path, "/metrics"))
+		answer_metrics(proxy, exchange);
 	else if (span_is(request->path, "/livez"))
 		http_respond(exchange, 200, NULL, 0, HTTP_BODY_STATIC(SPAN("ok\n")));
 	else
@@ -384,6 +432,9 @@ int canary_proxy_start(const struct canary_proxy_config *config, struct canary_p
 	proxy->group = runner_group_new(proxy->runner, "follow");
 	proxy->changed = runner_event_new(proxy->group, "canary");
 	proxy->plane = canary_plane_new();
+	proxy->certificates = canary_certificates_new(config->certificates ? config->certificates
+									   : CANARY_CERTIFICATES);
+	lock_init(&proxy->lock);
 	code = open_plane(proxy, err);
 	if (code == 0)
 		code = connect_client(proxy, err);
@@ -443,6 +494,9 @@ void canary_proxy_stop(struct canary_proxy *proxy)
 	http_client_free(proxy->http);
 	kube_object_release(proxy->seen);
 	canary_plane_free(proxy->plane);
+	canary_certificates_free(proxy->certificates);
+	buffer_clear(&proxy->weights);
+	lock_destroy(&proxy->lock);
 	buffer_clear(&proxy->reported);
 	buffer_clear(&proxy->counted);
 	runner_event_free(proxy->changed);

@@ -5,7 +5,8 @@
  * of a canary are the controller's.
  *
  * It answers GET /readyz on the health port: 200 once all listeners of the recorded Services are open with their
- * weights. It continues with its last state while the API server is away.
+ * weights. GET /metrics has what it carried, for Prometheus. It continues with its last state while the API server is
+ * away.
  */
 #ifndef RELEASE_CANARY_PROXY_H
 #define RELEASE_CANARY_PROXY_H
@@ -16,6 +17,7 @@
 #include "base/err.h"
 
 #define CANARY_PROXY_HEALTH_PORT 7070
+#define CANARY_CERTIFICATES "/etc/slipway/certificates"
 #define CANARY_PROXY_WORKERS_MAX 8
 
 struct canary_proxy_config {
@@ -27,6 +29,7 @@ struct canary_proxy_config {
 	unsigned workers;     /* of the L4 engine; 0: 1 */
 	const char *
 		haproxy_folder; /* for HAProxy's files; NULL: protocol HTTP is split per connection */
+	const char *certificates; /* folder of the mounted Secrets; NULL: CANARY_CERTIFICATES */
 	/* For the log; from any thread. */
 	void (*note)(void *context, bool failure, const char *message);
 	void *context;

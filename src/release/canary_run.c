@@ -253,8 +253,13 @@ static bool take_over(struct canary_deciding *deciding)
 		if (!wanted)
 			continue;
 		if (!canary_proxies_serve(canary, deciding->input->pods, deciding->input->pod_count,
-			    proxied))
-			return canary_wait(deciding, 0);
+			    proxied)) {
+			struct span bad = canary_bad_certificate(canary, deciding->input->pods,
+				deciding->input->pod_count);
+
+			return bad.length > 0 ? canary_fail(deciding, "BadCertificate", bad)
+					      : canary_wait(deciding, 0);
+		}
 		return reach(deciding, CANARY_STEP_C7) || canary_update(deciding, wanted);
 	}
 	return reach(deciding, CANARY_STEP_C7);
@@ -271,6 +276,7 @@ static bool report(struct canary_deciding *deciding)
 	const struct json *reports =
 		canary_prune_reports(deciding->arena, canary, input->pods, input->pod_count);
 	bool failed = canary->planned_generation != canary->generation;
+	struct span bad = canary_bad_certificate(canary, input->pods, input->pod_count);
 	const struct canary_condition conditions[] = {
 		{"Progressing", false, "Available", SPAN("")},
 		{"Available", true, "Available", SPAN("")},
@@ -278,7 +284,7 @@ static bool report(struct canary_deciding *deciding)
 			degraded ? SPAN("a side without ready endpoints gave its share to the "
 					"other")
 				 : SPAN("")},
-		{"Failure", false, "Available", SPAN("")},
+		{"Failure", bad.length > 0, bad.length > 0 ? "BadCertificate" : "Available", bad},
 	};
 
 	json_set(deciding->arena, members, "conditions",

@@ -5,7 +5,6 @@
 #include "base/memory.h"
 
 static const char *const side_names[] = {"stable", "canary"};
-static const char *const counter_names[] = {"ready", "requests", "connections", "active", "errors"};
 
 /* ---- conditions ---- */
 
@@ -92,17 +91,41 @@ bool canary_proxies_drained(const struct canary *canary, const struct canary_pod
 	return true;
 }
 
+struct span canary_bad_certificate(const struct canary *canary, const struct canary_pod *pods,
+	size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		struct span problem = json_get_text(json_get_span(canary->proxies, pods[i].name),
+			"badCertificate");
+
+		if (problem.length > 0)
+			return problem;
+	}
+	return SPAN("");
+}
+
+/* Counters of several replicas; of the time of answers the longest. */
 static const struct json *sum_side(struct arena *arena, const struct json *sum,
 	const struct json *side)
 {
-	struct json *result = json_new_object(arena);
+	struct json *result = sum ? json_copy_object(arena, sum) : json_new_object(arena);
 
-	for (size_t i = 0; i < LENGTH(counter_names); i++) {
-		int64_t value = json_get_integer(sum, counter_names[i], 0) +
-				json_get_integer(side, counter_names[i], 0);
+	for (uint32_t i = 0; json_is(side, JSON_OBJECT) && i < side->object.count; i++) {
+		const struct json_member *member = &side->object.members[i];
+		const char *name = arena_copy(arena, member->name.data, member->name.length);
+		const struct json *before = json_get(sum, name);
+		int64_t value = 0, other = 0;
 
-		if (json_get(sum, counter_names[i]) || json_get(side, counter_names[i]))
-			json_set_integer(arena, result, counter_names[i], value);
+		if (json_is(member->value, JSON_OBJECT)) {
+			json_set(arena, result, name, sum_side(arena, before, member->value));
+			continue;
+		}
+		json_integer(member->value, &value);
+		json_integer(before, &other);
+		if (span_is(member->name, "responseMs"))
+			json_set_integer(arena, result, name, value > other ? value : other);
+		else
+			json_set_integer(arena, result, name, value + other);
 	}
 	return result;
 }

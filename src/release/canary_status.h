@@ -32,6 +32,10 @@ bool canary_proxies_serve(const struct canary *canary, const struct canary_pod *
 bool canary_proxies_drained(const struct canary *canary, const struct canary_pod *pods,
 	size_t count);
 
+/* Why a pod cannot serve a port, for the condition Failure: its certificate; "". */
+struct span canary_bad_certificate(const struct canary *canary, const struct canary_pod *pods,
+	size_t count);
+
 /* status.traffic: by Service and port the weight, the effective weight if all ready pods have the same, and sums of
  * what either side carried. *ret_degraded: a side gave its share away. */
 const struct json *canary_traffic(struct arena *arena, const struct canary *canary,

@@ -98,13 +98,19 @@ void backend_free(struct backend *backend)
 	free(backend);
 }
 
-static struct slot *find_slot(struct backend *backend, const union proxy_address *address, bool tls,
-	bool proxy_v2)
+/* Connection settings of a server cannot change. */
+static bool is_like(const struct slot *slot, const struct proxy_group *group, bool proxy_v2)
+{
+	return slot->tls == group->tls && slot->http2 == group->http2 && slot->proxy_v2 == proxy_v2;
+}
+
+static struct slot *find_slot(struct backend *backend, const union proxy_address *address,
+	const struct proxy_group *group, bool proxy_v2)
 {
 	for (size_t i = 0; i < backend->slot_count; i++) {
 		struct slot *slot = &backend->slots[i];
 
-		if (slot->used && slot->tls == tls && slot->proxy_v2 == proxy_v2 &&
+		if (slot->used && is_like(slot, group, proxy_v2) &&
 			proxy_address_equal(&slot->address, address))
 			return slot;
 	}
@@ -121,14 +127,14 @@ static void forget_slot(struct haproxy *haproxy, const struct backend *backend,
 }
 
 /* A free slot, or a new one. */
-static struct slot *take_slot(struct haproxy *haproxy, struct backend *backend, bool tls,
-	bool proxy_v2, bool *sampled)
+static struct slot *take_slot(struct haproxy *haproxy, struct backend *backend,
+	const struct proxy_group *group, bool proxy_v2, bool *sampled)
 {
 	for (size_t i = 0; i < backend->slot_count; i++) {
 		struct slot *slot = &backend->slots[i];
 
-		if (slot->used || slot->reported_ready || !slot->exists || slot->tls != tls ||
-			slot->proxy_v2 != proxy_v2)
+		if (slot->used || slot->reported_ready || !slot->exists ||
+			!is_like(slot, group, proxy_v2))
 			continue;
 		/* Its counts so far belong to another target. */
 		if (haproxy->current && !*sampled)
@@ -236,14 +242,15 @@ void backend_set_targets(struct haproxy *haproxy, struct backend *backend,
 	backend->slow_start_ms = group->slow_start_ms;
 	for (size_t i = 0; i < group->target_count; i++) {
 		const struct proxy_target *target = &group->targets[i];
-		struct slot *slot = find_slot(backend, &target->address, group->tls, proxy_v2);
+		struct slot *slot = find_slot(backend, &target->address, group, proxy_v2);
 		bool is_new = !slot;
 
 		if (is_new)
-			slot = take_slot(haproxy, backend, group->tls, proxy_v2, sampled);
+			slot = take_slot(haproxy, backend, group, proxy_v2, sampled);
 		slot->used = slot->wanted = true;
 		slot->address = target->address;
 		slot->tls = group->tls;
+		slot->http2 = group->http2;
 		slot->proxy_v2 = proxy_v2;
 		slot->leaves = false;
 		set_slot_state(haproxy, slot, is_new, target);

@@ -6,8 +6,7 @@
 
 #include "proxy/haproxy/supervisor.h"
 
-int certificate_check(const char *listener, const struct proxy_certificate *certificate,
-	struct err *err)
+int haproxy_check_certificate(const struct proxy_certificate *certificate, struct err *err)
 {
 	const char *name = certificate->name ? certificate->name : "";
 	const char *wrong = NULL;
@@ -29,8 +28,13 @@ int certificate_check(const char *listener, const struct proxy_certificate *cert
 	X509_free(first);
 	EVP_PKEY_free(key);
 	ERR_clear_error();
-	if (wrong)
-		return err_set(err, -EINVAL, "listener '%s': certificate '%.64s' %s", listener,
-			name, wrong);
-	return 0;
+	return wrong ? err_set(err, -EINVAL, "certificate '%.64s' %s", name, wrong) : 0;
+}
+
+int certificate_check(const char *listener, const struct proxy_certificate *certificate,
+	struct err *err)
+{
+	int r = haproxy_check_certificate(certificate, err);
+
+	return r < 0 ? err_prefix(err, r, "listener '%s'", listener) : 0;
 }

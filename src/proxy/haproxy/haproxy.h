@@ -46,6 +46,9 @@ int haproxy_new(struct runner *runner, const struct haproxy_options *options,
  * open connections, within end_after_ms, and exits. */
 void haproxy_leave(struct proxy_driver *driver);
 
+/* -EINVAL with the reason: it cannot be read, or the key is not its own. */
+int haproxy_check_certificate(const struct proxy_certificate *certificate, struct err *err);
+
 /* The id of the accepting process, for metrics and tests; 0: none. */
 pid_t haproxy_process(struct proxy_driver *driver);
 

@@ -96,6 +96,7 @@ static void add_value(struct buffer *out, const struct proxy_condition *conditio
 	const struct proxy_value *value)
 {
 	switch (condition->kind) {
+	case PROXY_IF_VERSION:
 	case PROXY_IF_METHOD: rule_add_literal(out, value->value); return;
 	case PROXY_IF_SOURCE: add_source(out, value->value); return;
 	case PROXY_IF_QUERY:
@@ -121,6 +122,7 @@ static const struct kind {
 	[PROXY_IF_PATH] = {"p:(?:", ")\\n"},
 	[PROXY_IF_QUERY] = {"q:(?:[^\\n]*&)?(?i:", ")[&\\n]"},
 	[PROXY_IF_SOURCE] = {"s:(?:", ")\\n"},
+	[PROXY_IF_VERSION] = {"v:(?:", ")\\n"},
 	[PROXY_IF_HEADER] = {"(?:[^\\n]*+\\n)*?", ")\\r\\n"},
 };
 
@@ -144,7 +146,7 @@ void rule_add_expression(struct buffer *out, const struct proxy_condition *condi
 	size_t condition_count)
 {
 	static const enum proxy_condition_kind lines[] = {PROXY_IF_METHOD, PROXY_IF_HOST,
-		PROXY_IF_PATH, PROXY_IF_QUERY, PROXY_IF_SOURCE, PROXY_IF_HEADER};
+		PROXY_IF_PATH, PROXY_IF_QUERY, PROXY_IF_SOURCE, PROXY_IF_VERSION, PROXY_IF_HEADER};
 	size_t skipped = 0;
 
 	buffer_add_char(out, '^');

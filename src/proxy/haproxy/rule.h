@@ -7,6 +7,7 @@
  *     p:/index.html
  *     q:a=1&b=2
  *     s:7F000001             the client's address in hex
+ *     v:2                    the client's version of HTTP
  *     accept: text/html      all fields, names in lower case, lines ended by CR LF
  *
  * No component of a request can have an end of line, so none can imitate another. Patterns become
@@ -19,7 +20,9 @@
 #include "proxy/proxy.h"
 
 /* The log-format of the subject, without and with the fields. */
-#define RULE_SUBJECT "m:%[method]\\nh:%[req.hdr(host)]\\np:%[path]\\nq:%[query]\\ns:%[src,hex]\\n"
+#define RULE_SUBJECT                                                                               \
+	"m:%[method]\\nh:%[req.hdr(host)]\\np:%[path]\\nq:%[query]\\ns:%[src,hex]\\n"              \
+	"v:%[fc_http_major]\\n"
 #define RULE_SUBJECT_WITH_FIELDS RULE_SUBJECT "%[req.hdrs]"
 
 /* Has no space and no end of line, and begins with "^". */

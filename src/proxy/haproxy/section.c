@@ -239,6 +239,8 @@ void section_add_server(const struct slot *slot, struct buffer *out)
 	buffer_format(out, "%s pool-max-conn -1 pool-purge-delay 5s", address);
 	if (slot->tls)
 		buffer_add_string(out, " ssl verify none");
+	if (slot->http2)
+		buffer_add_string(out, " proto h2");
 	if (slot->proxy_v2)
 		buffer_add_string(out, " send-proxy-v2");
 }

@@ -90,7 +90,7 @@ struct shape {
 struct slot {
 	uint32_t number;
 	union proxy_address address;
-	bool tls, proxy_v2;
+	bool tls, http2, proxy_v2;
 	bool used, wanted;
 	enum proxy_target_state state;
 	int64_t active_us;      /* since when */
