@@ -18,10 +18,11 @@
 #define TIMEOUT_MAX_S 86400
 #define POLL_US INT64_C(250000)
 #define CONFLICTS_MAX 10
+#define PAUSE_POLLS 20
 
 struct canary_options {
 	struct cluster_options cluster;
-	const char *release, *values, *path, *drain, *replicas, *timeout, *output;
+	const char *release, *values, *steps, *path, *drain, *replicas, *timeout, *output;
 	bool wait, watch;
 };
 
@@ -154,21 +155,46 @@ static int wait_for(struct canary_call *call, bool (*reached)(const struct json 
 
 /* ---- create ---- */
 
-static int read_values(struct canary_call *call, struct json *spec, struct err *err)
+static int read_yaml(struct arena *arena, const char *file, struct json **ret_value,
+	struct err *err)
 {
 	_buffer_ struct buffer text = {0};
+	int code = file_read(file, RELEASE_OBJECT_MAX, &text, err);
+
+	if (code == 0)
+		code = yaml_parse_kubernetes(arena_copy_span(arena, buffer_span(&text)), 1, arena,
+			ret_value, err);
+	return code < 0 ? err_prefix(err, code, "%s", file) : 0;
+}
+
+static int read_steps(struct canary_call *call, struct json *spec, struct err *err)
+{
+	struct json *steps;
+	int code;
+
+	if (!call->options.steps)
+		return 0;
+	code = read_yaml(call->cluster.arena, call->options.steps, &steps, err);
+	if (code < 0)
+		return code;
+	if (!json_is(steps, JSON_ARRAY))
+		return err_set(err, -EINVAL, "%s: the steps are %s, not a list",
+			call->options.steps, json_type_name(steps->type));
+	json_set(call->cluster.arena, spec, "steps", steps);
+	return 0;
+}
+
+static int read_values(struct canary_call *call, struct json *spec, struct err *err)
+{
 	struct arena *arena = call->cluster.arena;
 	struct json *values;
 	int code;
 
 	if (!call->options.values)
 		return 0;
-	code = file_read(call->options.values, RELEASE_OBJECT_MAX, &text, err);
-	if (code == 0)
-		code = yaml_parse_kubernetes(arena_copy_span(arena, buffer_span(&text)), 1, arena,
-			&values, err);
+	code = read_yaml(arena, call->options.values, &values, err);
 	if (code < 0)
-		return err_prefix(err, code, "%s", call->options.values);
+		return code;
 	if (!json_is(values, JSON_OBJECT))
 		return err_set(err, -EINVAL, "%s: the values are %s, not an object",
 			call->options.values, json_type_name(values->type));
@@ -236,6 +262,8 @@ static int make_spec(struct canary_call *call, struct json *spec, struct err *er
 	if (code == 0)
 		code = read_values(call, spec, err);
 	if (code == 0)
+		code = read_steps(call, spec, err);
+	if (code == 0)
 		code = read_services(call, &services, err);
 	if (code == 0)
 		code = set_number(arena, spec, "drainSeconds", call->options.drain, 86400, err);
@@ -289,6 +317,11 @@ static int change_weights(struct canary_call *call, const struct json *object,
 	return read_services(call, ret_services, err);
 }
 
+static bool has_steps(const struct json *object)
+{
+	return json_array_count(json_path(object, "spec.steps")) > 0;
+}
+
 /* The list of Services is written whole, so only as long as it is the one that was read. */
 static int write_weights(struct canary_call *call, struct err *err)
 {
@@ -299,6 +332,10 @@ static int write_weights(struct canary_call *call, struct err *err)
 	const struct json *services;
 	int code = read_canary(call, arena, &object, err);
 
+	if (code == 0 && has_steps(object))
+		return err_set(err, -EINVAL,
+			"canaryrelease.slipway.dev/%.*s has steps, which set its weights",
+			SPAN_ARGS(call->id.name));
 	if (code == 0)
 		code = change_weights(call, object, &services, err);
 	if (code < 0)
@@ -346,6 +383,51 @@ static int set_transition(struct canary_call *call, const char *transition, cons
 		return command_failed("%s", err.message);
 	print_done(call, done);
 	return EXIT_OK;
+}
+
+static bool is_unseen_pause(const struct json *object)
+{
+	return json_is_true(json_path(object, "spec.paused")) &&
+	       !json_is_true(json_path(object, "status.rollout.held"));
+}
+
+static int set_paused(struct canary_call *call, bool paused)
+{
+	struct arena *arena = call->cluster.arena;
+	struct json *patch = json_new_object(arena), *spec = json_new_object(arena), *object;
+	struct err err;
+	int code = read_canary(call, arena, &object, &err);
+
+	/* A pause that the controller has not seen would begin again. */
+	for (int i = 0; code == 0 && !paused && is_unseen_pause(object) && i < PAUSE_POLLS; i++) {
+		runner_sleep_until(call->cluster.runner,
+			runner_deadline_us(call->cluster.runner, POLL_US));
+		code = read_canary(call, arena, &object, &err);
+	}
+	if (code == -ENOENT)
+		return not_found(call);
+	if (code == 0 && !has_steps(object))
+		return command_failed("canaryrelease.slipway.dev/%.*s has no steps",
+			SPAN_ARGS(call->id.name));
+	json_set(arena, spec, "paused", json_new_bool(arena, paused));
+	json_set(arena, patch, "spec", spec);
+	if (code == 0)
+		code = object_merge(&call->cluster.calls, &call->id, NULL, patch, arena, &object,
+			&err);
+	if (code < 0)
+		return command_failed("%s", err.message);
+	print_done(call, paused ? "paused" : "resumed");
+	return EXIT_OK;
+}
+
+static int pause_steps(struct canary_call *call)
+{
+	return set_paused(call, true);
+}
+
+static int resume_steps(struct canary_call *call)
+{
+	return set_paused(call, false);
 }
 
 static int adopt(struct canary_call *call)
@@ -477,6 +559,8 @@ static const struct verb {
 } verbs[] = {
 	{"create", 16, create},
 	{"set-weight", 16, set_weight},
+	{"pause", 1, pause_steps},
+	{"resume", 1, resume_steps},
 	{"adopt", 1, adopt},
 	{"deprecate", 1, deprecate},
 	{"status", 1, status},
@@ -519,6 +603,7 @@ bool canary_verb_run(const struct command *command, int count, char **arguments,
 		CLUSTER_OPTION_ROWS(options->cluster),
 		{"release", &options->release, NULL},
 		{"values", &options->values, NULL},
+		{"steps", &options->steps, NULL},
 		{"path", &options->path, NULL},
 		{"drain-seconds", &options->drain, NULL},
 		{"proxy-replicas", &options->replicas, NULL},

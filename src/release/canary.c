@@ -127,7 +127,7 @@ static int read_port(struct arena *arena, const struct json *object, struct cana
 {
 	int protocol = find_name(protocol_names, LENGTH(protocol_names),
 		json_get_text(object, "protocol"));
-	int r;
+	int code;
 
 	*ret_port = (struct canary_port){.port = json_get_integer(object, "port", 0)};
 	if (ret_port->port < 1 || ret_port->port > 65535)
@@ -135,10 +135,10 @@ static int read_port(struct arena *arena, const struct json *object, struct cana
 	if (protocol < 0)
 		return err_set(err, -EINVAL, "protocol must be HTTP, HTTPS, TCP or UDP");
 	ret_port->protocol = (enum canary_protocol)protocol;
-	r = read_tls(json_get(object, "tls"), ret_port, err);
-	if (r == 0)
-		r = read_share(json_get(object, "config"), &ret_port->share, err);
-	return r < 0 ? r : read_options(arena, json_get(object, "config"), ret_port, err);
+	code = read_tls(json_get(object, "tls"), ret_port, err);
+	if (code == 0)
+		code = read_share(json_get(object, "config"), &ret_port->share, err);
+	return code < 0 ? code : read_options(arena, json_get(object, "config"), ret_port, err);
 }
 
 static int read_service(struct arena *arena, const struct json *object,
@@ -210,6 +210,8 @@ static int read_spec(struct arena *arena, const struct json *spec, struct canary
 		return err_set(err, -EINVAL,
 			"spec.transition must be \"\", \"Adopted\" or \"Deprecated\"");
 	canary->transition = (enum canary_transition)transition;
+	if (canary_rollout_read(arena, spec, canary->status, &canary->rollout, err) < 0)
+		return -EINVAL;
 	return read_services(arena, json_get(spec, "services"), canary, err);
 }
 
@@ -401,6 +403,8 @@ uint32_t canary_share(const struct canary *canary, struct span service,
 	if (canary_step_deprecates(canary->step) || canary->phase == CANARY_DEPRECATED)
 		return 0;
 	listed = canary_find_port(canary_find_service(canary, service), port);
+	if (listed && canary->rollout.count > 0 && canary->rollout.share >= 0)
+		return (uint32_t)canary->rollout.share;
 	return listed ? listed->share : 0;
 }
 

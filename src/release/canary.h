@@ -14,6 +14,7 @@
 #include "base/err.h"
 #include "base/json.h"
 #include "base/span.h"
+#include "release/canary_rollout.h"
 
 #define CANARY_SERVICES_MAX 100
 #define CANARY_PORTS_MAX 100          /* of one Service */
@@ -138,6 +139,7 @@ struct canary {
 	int64_t proxy_replicas;
 	int64_t drain_seconds;
 	enum canary_transition transition;
+	struct canary_rollout rollout; /* spec.steps, and status.rollout */
 
 	/* status */
 	enum canary_step step;

@@ -52,15 +52,15 @@ static int read_files(const struct canary_certificates *certificates, struct spa
 
 	for (size_t i = 0; i < LENGTH(files); i++) {
 		_buffer_ struct buffer path = {0};
-		int r;
+		int code;
 
 		buffer_format(&path, "%s/%.*s/%s", certificates->folder, SPAN_ARGS(secret),
 			files[i]);
-		r = file_read(path.data, FILE_MAX, pem, err);
-		if (r == -ENOENT)
-			return err_set(err, r, "%s not found", files[i]);
-		if (r < 0)
-			return r;
+		code = file_read(path.data, FILE_MAX, pem, err);
+		if (code == -ENOENT)
+			return err_set(err, code, "%s not found", files[i]);
+		if (code < 0)
+			return code;
 		buffer_add_char(pem, '\n');
 	}
 	certificate.pem = pem->data;

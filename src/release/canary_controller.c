@@ -11,7 +11,9 @@
 #include "base/map.h"
 #include "base/memory.h"
 #include "control/work_queue.h"
+#include "delivery/job.h"
 #include "release/canary_decide.h"
+#include "release/canary_sample.h"
 #include "release/canary_services.h"
 #include "release/canary_watch.h"
 #include "release/release_live.h"
@@ -46,6 +48,7 @@ struct canary_controller {
 	struct http_client_cancel cancel;
 	struct work_queue *queue;
 	struct canary_watch *watch;
+	struct jobs *jobs; /* samples for analyses */
 	struct canary_proxy_settings settings;
 	struct lock lock; /* for all below */
 	struct map known; /* of struct known_canary, by key */
@@ -205,6 +208,25 @@ static bool is_scaled(void *context, const struct object_id *id)
 	struct pass *pass = context;
 
 	return canary_watch_is_scaled(pass->controller->watch, id->namespace, id->kind, id->name);
+}
+
+static bool sample(void *context, size_t index, const struct canary_metric *metric,
+	struct analysis_sample *ret_sample)
+{
+	struct pass *pass = context;
+
+	return canary_sample_take(pass->controller->jobs, pass->controller->config.http,
+		&pass->canary, index, metric, runner_wall_ms(pass->controller->group), ret_sample);
+}
+
+/* The key of a job begins with that of the CanaryRelease. */
+static void sample_ended(void *context, struct span job)
+{
+	struct canary_controller *controller = context;
+	struct span key = job, rest;
+
+	span_split(job, CANARY_SAMPLE_SEPARATOR, &key, &rest);
+	work_queue_add(controller->queue, key);
 }
 
 static int use_canary(struct pass *pass, const struct json *object)
@@ -390,6 +412,7 @@ static void decide(struct pass *pass, struct canary_decision *ret_decision)
 		.now_ms = runner_wall_ms(pass->controller->group),
 		.find = find,
 		.is_scaled = is_scaled,
+		.sample = sample,
 		.context = pass,
 	};
 
@@ -636,6 +659,7 @@ int canary_controller_start(const struct canary_controller_config *config,
 	controller->group = runner_group_new(config->runner, "canaries");
 	controller->workers = runner_group_new(controller->group, "workers");
 	controller->queue = work_queue_new(controller->group, &queue);
+	controller->jobs = jobs_new(controller->group, config->http, sample_ended, controller);
 	watch.runner = controller->group;
 	watch.namespace = controller->config.namespace;
 	code = canary_watch_start(&watch, &controller->watch, err);
@@ -662,6 +686,7 @@ void canary_controller_stop(struct canary_controller *controller)
 	runner_join(controller->workers, NULL);
 	canary_watch_stop(controller->watch);
 	runner_join(controller->group, NULL);
+	jobs_free(controller->jobs);
 	work_queue_free(controller->queue);
 	runner_free(controller->workers);
 	runner_free(controller->group);

@@ -252,18 +252,34 @@ static bool set_finalizer(struct canary_deciding *deciding, bool present)
 	return true;
 }
 
-static bool deprecate_by_itself(struct canary_deciding *deciding)
+static bool write_spec(struct canary_deciding *deciding, struct json *spec, const char *event)
 {
-	struct json *patch = own_patch(deciding), *spec = json_new_object(deciding->arena);
+	struct json *patch = own_patch(deciding);
 
-	json_set_string(deciding->arena, spec, "transition", SPAN("Deprecated"));
 	json_set(deciding->arena, patch, "spec", spec);
 	*deciding->decision = (struct canary_decision){.verb = CANARY_MERGE,
 		.object = patch,
 		.id = own_id(deciding),
 		.manager = RELEASE_CANARY_FIELD_MANAGER,
-		.event = "VersionChanged"};
+		.event = event};
 	return true;
+}
+
+bool canary_set_transition(struct canary_deciding *deciding, struct span transition,
+	const char *event)
+{
+	struct json *spec = json_new_object(deciding->arena);
+
+	json_set_string(deciding->arena, spec, "transition", transition);
+	return write_spec(deciding, spec, event);
+}
+
+bool canary_set_paused(struct canary_deciding *deciding, const char *event)
+{
+	struct json *spec = json_new_object(deciding->arena);
+
+	json_set(deciding->arena, spec, "paused", json_new_bool(deciding->arena, true));
+	return write_spec(deciding, spec, event);
 }
 
 static bool delete_itself(struct canary_deciding *deciding)
@@ -309,7 +325,7 @@ static bool decide_active(struct canary_deciding *deciding)
 			arena_format(deciding->arena, "Release '%.*s' not found",
 				SPAN_ARGS(canary->release)));
 	if (release->version != 0 && release->version != canary->version)
-		return deprecate_by_itself(deciding);
+		return canary_set_transition(deciding, SPAN("Deprecated"), "VersionChanged");
 	if (canary->step == CANARY_STEP_A1)
 		return canary->transition == CANARY_ADOPTED
 			       ? canary_adopt(deciding)

@@ -40,6 +40,9 @@ struct canary_input {
 	struct canary_live (*find)(void *context, const struct object_id *id);
 	/* True if an autoscaler sets the replicas of this workload. May be NULL. */
 	bool (*is_scaled)(void *context, const struct object_id *id);
+	/* Takes a sample of this metric of the present step; false: it is under way. May be NULL. */
+	bool (*sample)(void *context, size_t index, const struct canary_metric *metric,
+		struct analysis_sample *ret_sample);
 	void *context;
 };
 

@@ -4,6 +4,7 @@
  */
 #include "release/canary_decide.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -62,7 +63,10 @@ struct world {
 	unsigned uids;
 	unsigned writes;
 	bool proxies_work;
-	int64_t active; /* connections of the canary */
+	int64_t active;           /* connections of the canary */
+	int64_t requests, errors; /* of the canary so far */
+	bool pods_missing;        /* no endpoint of the canary is ready */
+	double metric;            /* of any source outside */
 	struct canary_decision last;
 };
 
@@ -236,6 +240,9 @@ static void run_proxy(struct world *world, const struct canary *canary)
 			json_set_integer(world->arena, entry, "weightPermille", share);
 			json_set_integer(world->arena, entry, "effectivePermille", share);
 			json_set_integer(world->arena, side, "active", world->active);
+			json_set_integer(world->arena, side, "ready", !world->pods_missing);
+			json_set_integer(world->arena, side, "requests", world->requests);
+			json_set_integer(world->arena, side, "errors", world->errors);
 			json_set(world->arena, entry, "canary", side);
 			json_append(world->arena, ports, entry);
 		}
@@ -257,6 +264,17 @@ static struct canary_live find_live(void *context, const struct object_id *id)
 		return (struct canary_live){0};
 	return (struct canary_live){found->json,
 		found->applied_result == canary_hash(found->json) ? found->applied : 0};
+}
+
+static bool take_sample(void *context, size_t index, const struct canary_metric *metric,
+	struct analysis_sample *ret_sample)
+{
+	struct world *world = context;
+
+	(void)index;
+	(void)metric;
+	*ret_sample = analysis_sample_of(world->now_ms, world->metric);
+	return true;
 }
 
 /* A Service that clients use leads to pods that exist. */
@@ -329,6 +347,7 @@ static bool step(struct world *world)
 		.settings = {SPAN("slipway:1"), SPAN(""), SPAN("policy/v1beta1")},
 		.now_ms = world->now_ms,
 		.find = find_live,
+		.sample = take_sample,
 		.context = world};
 
 	run_release_controller(world);
@@ -818,6 +837,223 @@ static void test_adoption_is_canceled(void **state)
 	end(world);
 }
 
+/* ---- automatic steps ---- */
+
+/* Lets the time pass until the canary waits for nothing, or so long. */
+static void pass_time(struct world *world, int64_t seconds)
+{
+	int64_t until_ms = world->now_ms + seconds * 1000;
+
+	for (run_until_it_waits(world); world->now_ms < until_ms; run_until_it_waits(world))
+		world->now_ms += 1000;
+}
+
+static const struct json *canary_member(struct world *world, const char *path)
+{
+	return json_path(get(world, "CanaryRelease", "web-abcde"), path);
+}
+
+static int64_t share_now(struct world *world)
+{
+	struct canary canary;
+
+	read_canary(world, &canary);
+	return canary_share(&canary, SPAN("web"), &canary.proxied[0].ports[0]);
+}
+
+static struct span progress(struct world *world)
+{
+	JSON_EACH_ITEM (canary_member(world, "status.conditions"), condition)
+		if (span_is(json_get_text(condition, "type"), "Progressing"))
+			return json_get_text(condition, "reason");
+	return SPAN("");
+}
+
+#define ANALYSIS                                                                                   \
+	"{analysis: {seconds: 20, intervalSeconds: 5, metrics: [{canary: errorRate, max: 5}]}}"
+
+static void test_steps(void **state)
+{
+	struct world *world = begin();
+
+	(void)state;
+	set_spec(world, "steps: [{setWeight: 5}, {pause: {seconds: 60}}, {setWeightPermille: 500}, "
+			"{pause: {}}, {setWeight: 100}, {transition: Adopted}]");
+	pass_time(world, 1);
+	assert_int_equal(share_now(world), 50);
+	pass_time(world, 30);
+	assert_int_equal(share_now(world), 50);
+	assert_true(span_is(progress(world), "Stepping"));
+	pass_time(world, 31);
+	assert_int_equal(share_now(world), 500);
+	assert_true(span_is(progress(world), "Paused"));
+	pass_time(world, 1000);
+	assert_int_equal(share_now(world), 500);
+	assert_true(json_is_true(canary_member(world, "spec.paused")));
+	set_spec(world, "paused: false");
+	pass_time(world, 40);
+	assert_true(span_is(json_text(canary_member(world, "status.phase")), "Adopted"));
+	end(world);
+}
+
+static void test_steps_are_paused(void **state)
+{
+	struct world *world = begin();
+
+	(void)state;
+	set_spec(world, "steps: [{setWeight: 5}, {pause: {seconds: 60}}, {setWeight: 100}]");
+	pass_time(world, 30);
+	set_spec(world, "paused: true");
+	pass_time(world, 300);
+	assert_int_equal(share_now(world), 50);
+	/* The pause begins again. */
+	set_spec(world, "paused: false");
+	pass_time(world, 50);
+	assert_int_equal(share_now(world), 50);
+	pass_time(world, 11);
+	assert_int_equal(share_now(world), 1000);
+	assert_true(span_is(progress(world), "StepsComplete"));
+	end(world);
+}
+
+static void test_analysis(void **state)
+{
+	struct world *world = begin();
+
+	(void)state;
+	set_spec(world, "steps: [{setWeight: 5}, " ANALYSIS ", {setWeight: 50}, " ANALYSIS "]");
+	run_until_it_waits(world);
+	for (int i = 0; i < 21; i++) {
+		world->requests += 100;
+		pass_time(world, 1);
+	}
+	assert_int_equal(share_now(world), 500);
+	for (int i = 0; i < 10; i++) {
+		world->requests += 100;
+		world->errors += 10;
+		pass_time(world, 1);
+	}
+	assert_true(span_is(json_text(canary_member(world, "spec.transition")), "Deprecated"));
+	assert_true(span_is(json_text(canary_member(world, "status.rollout.failed")),
+		"AnalysisFailed"));
+	end(world);
+}
+
+/* Without traffic nothing can be said. */
+static void test_analysis_is_inconclusive(void **state)
+{
+	struct world *world = begin();
+
+	(void)state;
+	set_spec(world, "steps: [" ANALYSIS ", {setWeight: 50}]");
+	pass_time(world, 30);
+	assert_true(span_is(json_text(canary_member(world, "status.rollout.failed")),
+		"AnalysisInconclusive"));
+	assert_true(json_is_true(canary_member(world, "spec.paused")));
+	set_spec(world, "paused: false");
+	for (int i = 0; i < 25; i++) {
+		world->requests += 100;
+		pass_time(world, 1);
+	}
+	assert_int_equal(share_now(world), 500);
+	end(world);
+}
+
+static void test_analysis_of_prometheus(void **state)
+{
+	struct world *world = begin();
+
+	(void)state;
+	world->metric = 3;
+	set_spec(world, "onFailure: Paused\nsteps: [{analysis: {seconds: 20, intervalSeconds: 5, "
+			"failureLimit: 1, metrics: [{prometheus: {address: 'http://p', query: q}, "
+			"max: 5}]}}, {setWeight: 50}, {analysis: {seconds: 20, intervalSeconds: 5, "
+			"failureLimit: 1, metrics: [{prometheus: {address: 'http://p', query: q}, "
+			"max: 5}]}}]");
+	pass_time(world, 21);
+	assert_int_equal(share_now(world), 500);
+	world->metric = 6;
+	pass_time(world, 3);
+	assert_true(span_is(progress(world), "Stepping"));
+	pass_time(world, 10);
+	assert_true(span_is(json_text(canary_member(world, "status.rollout.failed")),
+		"AnalysisFailed"));
+	assert_true(json_is_true(canary_member(world, "spec.paused")));
+	assert_null(canary_member(world, "spec.transition"));
+	end(world);
+}
+
+/* Steps begin when the canary's pods are ready; that has a deadline. */
+static void test_progress_deadline(void **state)
+{
+	struct world *world = begin();
+
+	(void)state;
+	world->pods_missing = true;
+	set_spec(world, "progressDeadlineSeconds: 100\nsteps: [{setWeight: 5}]");
+	pass_time(world, 90);
+	assert_int_equal(share_now(world), 100);
+	assert_true(span_is(progress(world), "Stepping"));
+	pass_time(world, 20);
+	assert_true(span_is(json_text(canary_member(world, "status.rollout.failed")),
+		"ProgressDeadlineExceeded"));
+	assert_true(span_is(json_text(canary_member(world, "spec.transition")), "Deprecated"));
+	end(world);
+}
+
+static void test_proxy_is_late(void **state)
+{
+	struct world *world = begin();
+
+	(void)state;
+	world->proxies_work = false;
+	set_spec(world, "progressDeadlineSeconds: 100");
+	pass_time(world, 99);
+	assert_true(span_is(progress(world), "Creating"));
+	pass_time(world, 2);
+	assert_true(span_is(progress(world), "ProgressDeadlineExceeded"));
+	world->proxies_work = true;
+	pass_time(world, 1);
+	assert_true(span_is(progress(world), "Available"));
+	end(world);
+}
+
+static void test_wrong_steps(void **state)
+{
+	static const struct {
+		const char *steps, *message;
+	} rows[] = {
+		{"[{setWeight: 101}]", "setWeight must be an integer from 0 to 100"},
+		{"[{setWeight: 1, pause: {}}]", "needs one of setWeight, setWeightPermille, pause, "
+						"analysis and transition"},
+		{"[{transition: Adopt}]", "transition must be Adopted or Deprecated"},
+		{"[{analysis: {seconds: 5, metrics: [{canary: errorRate}]}}]",
+			"analysis.metrics[0]: needs min or max"},
+		{"[{analysis: {seconds: 5, metrics: [{max: 1}]}}]",
+			"analysis.metrics[0]: needs one of canary, prometheus and http"},
+		{"[{analysis: {seconds: 5, metrics: [{http: {url: 'file:///etc/passwd'}}]}}]",
+			"analysis.metrics[0]: http.url must begin with http:// or https://"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < LENGTH(rows); i++) {
+		struct world *world = begin();
+		struct canary canary;
+		struct err err;
+		char spec[512], wanted[512];
+
+		snprintf(spec, sizeof(spec), "steps: %s", rows[i].steps);
+		snprintf(wanted, sizeof(wanted), "CanaryRelease web-abcde: spec.steps[0]: %s",
+			rows[i].message);
+		set_spec(world, spec);
+		assert_int_equal(canary_read(world->arena, get(world, "CanaryRelease", "web-abcde"),
+					 &canary, &err),
+			-EINVAL);
+		assert_string_equal(err.message, wanted);
+		end(world);
+	}
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -837,6 +1073,14 @@ int main(void)
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_release_is_deleted),
 		cmocka_unit_test(test_adoption_is_canceled),
+		cmocka_unit_test(test_steps),
+		cmocka_unit_test(test_steps_are_paused),
+		cmocka_unit_test(test_analysis),
+		cmocka_unit_test(test_analysis_is_inconclusive),
+		cmocka_unit_test(test_analysis_of_prometheus),
+		cmocka_unit_test(test_progress_deadline),
+		cmocka_unit_test(test_proxy_is_late),
+		cmocka_unit_test(test_wrong_steps),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -53,13 +53,21 @@ bool canary_change(struct canary_deciding *deciding, const struct json *before,
 bool canary_merge(struct canary_deciding *deciding, const struct json *object,
 	const struct json *patch);
 
+/* Write spec.transition, spec.paused. Always true. */
+bool canary_set_transition(struct canary_deciding *deciding, struct span transition,
+	const char *event);
+bool canary_set_paused(struct canary_deciding *deciding, const char *event);
+
 /* Conditions as they are, with these changed. */
 const struct json *canary_conditions(struct canary_deciding *deciding,
 	const struct canary_condition *conditions, size_t count);
 
 /* ---- parts of the decision ---- */
 
-bool canary_run(struct canary_deciding *deciding);       /* C1 to C8 */
+bool canary_run(struct canary_deciding *deciding);     /* C1 to C8 */
+bool canary_advance(struct canary_deciding *deciding); /* spec.steps, once it is available */
+/* The condition Progressing of an available canary. */
+struct canary_condition canary_progress(struct canary_deciding *deciding);
 bool canary_adopt(struct canary_deciding *deciding);     /* A1 to A5 */
 bool canary_deprecate(struct canary_deciding *deciding); /* D1 to D4 */
 bool canary_clean_up(struct canary_deciding *deciding);  /* A7, D6 */

@@ -1,5 +1,6 @@
 /* The creation of a canary, steps C1 to C8, and its repair while it is active. See canary_decide.h. */
 #include "base/memory.h"
+#include "kube/object.h"
 #include "release/canary_deciding.h"
 #include "release/canary_services.h"
 #include "release/naming.h"
@@ -235,6 +236,39 @@ static bool ensure_proxy(struct canary_deciding *deciding)
 	return false;
 }
 
+static const struct json *find_condition(const struct canary *canary, const char *type)
+{
+	JSON_EACH_ITEM (json_get(canary->status, "conditions"), condition)
+		if (span_is(json_get_text(condition, "type"), type))
+			return condition;
+	return NULL;
+}
+
+/* Until the proxy serves, or progressDeadlineSeconds are over: the condition is recorded, and a canary with steps is
+ * deprecated if it asks for that. Without steps it continues to try. */
+static bool wait_for_proxy(struct canary_deciding *deciding)
+{
+	const struct canary *canary = deciding->canary;
+	const struct json *progress = find_condition(canary, "Progressing");
+	int64_t until_ms = kube_time_ms(json_get(progress, "lastTransitionTime")) +
+			   canary->rollout.progress_seconds * 1000;
+	const struct canary_condition late = {"Progressing", false, "ProgressDeadlineExceeded",
+		arena_format(deciding->arena, "the proxy is not ready after %lld seconds",
+			(long long)canary->rollout.progress_seconds)};
+	struct json *members = json_new_object(deciding->arena);
+
+	if (span_is(json_get_text(progress, "reason"), late.reason))
+		return canary->rollout.count > 0 && canary->rollout.deprecates &&
+				       canary->transition == CANARY_STAYS
+			       ? canary_set_transition(deciding, SPAN("Deprecated"), "Deprecating")
+			       : canary_wait(deciding, 0);
+	if (!span_is(json_get_text(progress, "status"), "True") ||
+		deciding->input->now_ms < until_ms)
+		return canary_wait(deciding, progress ? until_ms : 0);
+	json_set(deciding->arena, members, "conditions", canary_conditions(deciding, &late, 1));
+	return canary_write_status(deciding, members, late.reason);
+}
+
 /* C6 and C7: a Service follows once the proxies listen for it. */
 static bool take_over(struct canary_deciding *deciding)
 {
@@ -258,7 +292,7 @@ static bool take_over(struct canary_deciding *deciding)
 				deciding->input->pod_count);
 
 			return bad.length > 0 ? canary_fail(deciding, "BadCertificate", bad)
-					      : canary_wait(deciding, 0);
+					      : wait_for_proxy(deciding);
 		}
 		return reach(deciding, CANARY_STEP_C7) || canary_update(deciding, wanted);
 	}
@@ -278,7 +312,7 @@ static bool report(struct canary_deciding *deciding)
 	bool failed = canary->planned_generation != canary->generation;
 	struct span bad = canary_bad_certificate(canary, input->pods, input->pod_count);
 	const struct canary_condition conditions[] = {
-		{"Progressing", false, "Available", SPAN("")},
+		canary_progress(deciding),
 		{"Available", true, "Available", SPAN("")},
 		{"Degraded", degraded, degraded ? "NoReadyEndpoints" : "Ready",
 			degraded ? SPAN("a side without ready endpoints gave its share to the "
@@ -310,5 +344,5 @@ bool canary_run(struct canary_deciding *deciding)
 		return true;
 	if (canary->transition == CANARY_ADOPTED)
 		return canary_journal(deciding, CANARY_STEP_A1, NULL, "Adopting");
-	return canary_wait(deciding, 0);
+	return canary_advance(deciding) || canary_wait(deciding, 0);
 }

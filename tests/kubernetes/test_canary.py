@@ -6,7 +6,7 @@ import pytest
 
 from canary import Canaries, ProxyRunner, path
 from conftest import Servers, wait_until
-from releases import Releases, audit_flags
+from releases import PUBLIC, Releases, audit_flags, chart
 
 APP = """\
 apiVersion: v1
@@ -90,6 +90,25 @@ def canaries(world, request):
     releases.create("web", APP, RED)
     releases.wait_for_available("web", version=1)
     return Canaries(releases)
+
+
+# A chart with an application in a sub-chart.
+SHOP = chart({
+    "shop/Chart.yaml": "apiVersion: v2\nname: shop\nversion: 1.0.0\n",
+    "shop/values.yaml": "color: red\ncart:\n  color: red\n",
+    "shop/templates/all.yaml": APP.replace("metadata: {name: settings}", "metadata: {name: front-settings}")
+                                  .replace("{name: settings}", "{name: front-settings}").replace("web", "front"),
+    "shop/charts/cart/Chart.yaml": "apiVersion: v2\nname: cart\nversion: 1.0.0\n",
+    "shop/charts/cart/values.yaml": "color: red\n",
+    "shop/charts/cart/templates/all.yaml": APP.replace("name: admin", "name: cart-admin").replace(
+        "name: peers", "name: cart-peers"),
+})
+
+
+def release_of(canaries, name, template, values=None):
+    """Another Release in the namespace."""
+    canaries.releases.create(name, template, values)
+    canaries.releases.wait_for_available(name, version=1)
 
 
 def service(canaries, name="web"):
@@ -392,6 +411,136 @@ def test_autoscaler(canaries):
     canaries.change(NAME, transition="Adopted")
     canaries.wait_for_phase(NAME, "Adopted")
     assert replicas() == 5
+
+
+def test_chart_with_sub_application(canaries):
+    """scenario 3, with a chart: the objects of the path alone get a new version, and its values are replaced"""
+    canaries.releases.delete("web")
+    wait_until(lambda: not objects(canaries), "the first Release is gone")
+    release_of(canaries, "web", SHOP, {"_config": {"color": "red"}, "cart": {"_config": {"color": "red"}}})
+    front = canaries.releases.deployment("front")
+    canaries.create(NAME, [WEB], path="shop/cart", values={"_config": {"color": "blue"}})
+    status = canaries.wait_for_available(NAME)["status"]
+    assert "front" not in status["manifest"]
+    assert canaries.releases.config_map("settings-abcde")["data"] == BLUE
+    assert canaries.releases.deployment("front-abcde") is None
+    canaries.change(NAME, transition="Adopted")
+    canaries.wait_for_phase(NAME, "Adopted")
+    release = canaries.releases.wait_for_available("web", version=2)
+    assert json.loads(release["spec"]["config"]) == {"_config": {"color": "red"}, "cart": {"_config": {"color": "blue"}}}
+    kept = canaries.releases.deployment("front")
+    assert kept["metadata"]["uid"] == front["metadata"]["uid"] and kept["spec"] == front["spec"]
+    assert service(canaries)["spec"]["selector"]["slipway.dev/track"] == "abcde"
+    wait_until(lambda: canaries.releases.deployment("web") is None, "the earlier version is gone")
+
+
+def test_public_chart_is_adopted_twice_and_rolled_back(canaries):
+    """With a checksum of the configuration, hooks, a ServiceAccount and an autoscaler."""
+    def checksum(name):
+        return canaries.releases.deployment(name)["spec"]["template"]["metadata"]["annotations"]["checksum/config"]
+
+    def target():
+        return canaries.releases.object("horizontalpodautoscalers", "shop-web", "/apis/autoscaling/v1")[
+            "spec"]["scaleTargetRef"]["name"]
+
+    release_of(canaries, "shop", PUBLIC)
+    first = checksum("shop-web")
+    before = service(canaries, "shop-web")
+    for version, (track, color) in enumerate((("abcde", "blue"), ("fghij", "green")), 1):
+        name = f"shop-{track}"
+        canaries.create(name, [{"service": "shop-web", "ports": [{"port": 80, "config": {"weight": 10}}]}],
+                        release="shop", version=version, values={"color": color})
+        status = canaries.wait_for_available(name)["status"]
+        assert "HorizontalPodAutoscaler/shop-web" in status["notDuplicated"]
+        assert canaries.releases.config_map(f"shop-web-{track}")["data"] == {"color": color}
+        assert checksum(f"shop-web-{track}") != first
+        account = canaries.releases.deployment(f"shop-web-{track}")["spec"]["template"]["spec"]["serviceAccountName"]
+        assert account == "shop-web", "equal objects are shared"
+        canaries.change(name, transition="Adopted")
+        canaries.wait_for_phase(name, "Adopted")
+        canaries.releases.wait_for_available("shop", version=version + 1)
+        wait_until(lambda kept=f"shop-web-{track}": target() == kept, "the autoscaler follows")
+    canaries.releases.change("shop", rollbackTo={"version": 1})
+    canaries.releases.wait_for_available("shop", version=1)
+    assert checksum("shop-web") == first and target() == "shop-web"
+    wait_until(lambda: {name for name in objects(canaries) if name.startswith(("deployments/shop", "configmaps/shop"))} ==
+               {"deployments/shop-web", "configmaps/shop-web"}, "the later versions are gone")
+    assert service(canaries, "shop-web")["spec"]["selector"] == before["spec"]["selector"]
+    assert canaries.releases.versions("shop") == [1, 2, 3]
+
+
+def test_order_of_services(canaries):
+    """scenario 6: ports have weights of their own, and another order in the spec moves none of them"""
+    admin = {"service": "admin", "ports": [{"port": 9000, "config": {"weight": 50}}]}
+    both = {"service": "web", "ports": [{"port": 80, "config": {"weight": 10}},
+                                        {"port": 53, "protocol": "UDP", "config": {"weight": 1}}]}
+
+    def ports():
+        return {(each["service"], port["port"], port["transport"]): port["proxyPort"]
+                for each in canaries.get(NAME)["status"]["services"] for port in each["ports"]}
+
+    def weights():
+        return [canaries.traffic(NAME, *port).get("effectiveWeight")
+                for port in ((80, "TCP"), (53, "UDP"), (9000, "TCP", "admin"))]
+
+    canaries.create(NAME, [both, admin], values=BLUE)
+    canaries.wait_for_available(NAME)
+    canaries.wait(NAME, lambda: weights() == [10, 1, 50], "the weights apply")
+    first, taken = ports(), (service(canaries), service(canaries, "admin"))
+    canaries.change(NAME, services=[admin, both])
+    canaries.wait_for_available(NAME)
+    canaries.wait(NAME, lambda: weights() == [10, 1, 50], "the weights apply")
+    assert ports() == first
+    assert (service(canaries), service(canaries, "admin")) == taken
+
+
+def test_certificate_is_missing(canaries):
+    """scenario 25: without its certificate the Service is not taken over"""
+    before = service(canaries)
+    canaries.create(NAME, [{"service": "web", "ports": [{"port": 80, "protocol": "HTTPS",
+                                                         "tls": {"secretName": "nope"}}]}], values=BLUE)
+    canaries.wait_for(NAME, "Failure", "BadCertificate")
+    assert service(canaries) == before
+    (volume,) = [each for each in canaries.releases.deployment(f"{NAME}-proxy")["spec"]["template"]["spec"]["volumes"]
+                 if each["name"] == "certificate-0"]
+    assert volume["secret"]["secretName"] == "nope"
+
+
+def test_steps(canaries, tmp_path):
+    """Automatic steps: weights, pauses, an analysis of the proxy's counters, adoption. Each transition is an Event."""
+    def canary(verb, *arguments, **options):
+        return canaries.releases.slipway("canary", verb, *arguments, "-n", canaries.namespace, **options)
+
+    def reason():
+        return canaries.conditions(NAME).get("Progressing", ("", ""))[1]
+
+    steps = tmp_path / "steps.yaml"
+    steps.write_text("- setWeight: 5\n- pause: {}\n- setWeightPermille: 501\n"
+                     "- analysis: {seconds: 2, intervalSeconds: 1, metrics: [{canary: errorRate, max: 5}]}\n"
+                     "- setWeight: 100\n- transition: Adopted\n")
+    canary("create", NAME, "--release", "web", "--values", "/dev/stdin", "--steps", steps, "--drain-seconds", "1",
+           "web:80=0", text="color: blue\n")
+    # Endpoints of hollow pods have addresses, and so the canary is ready.
+    canaries.wait(NAME, lambda: reason() == "Paused", "the pause")
+    canaries.releases.cluster.kubectl("wait", "-n", canaries.namespace, "--for=condition=Available", "--timeout=60s",
+                                      f"canaryrelease/{NAME}")
+    assert canaries.traffic(NAME, 80)["effectiveWeight"] == 5
+    done = canary("set-weight", NAME, "7", check=False)
+    assert done.returncode == 1 and "has steps, which set its weights" in done.stderr
+    canary("resume", NAME)
+    # Without requests there is no rate of errors.
+    canaries.wait(NAME, lambda: reason() == "AnalysisInconclusive", "the analysis")
+    assert canaries.traffic(NAME, 80)["effectiveWeight"] == 50.1
+    canaries.wait(NAME, lambda: canaries.get(NAME)["spec"].get("paused"), "it is paused")
+    canaries.change(NAME, steps=[{"setWeight": 5}, {"pause": {}}, {"setWeightPermille": 501}, {"pause": {"seconds": 0}},
+                                 {"setWeight": 100}, {"transition": "Adopted"}])
+    canary("resume", NAME)
+    canaries.wait_for_phase(NAME, "Adopted")
+    canaries.releases.wait_for_available("web", version=2)
+    events, _ = canaries.api.list(f"/api/v1/namespaces/{canaries.namespace}/events",
+                                  fieldSelector=f"involvedObject.name={NAME}")
+    assert {"Creating", "Available", "StepsBegin", "WeightSet", "Paused", "AnalysisInconclusive", "StepsComplete",
+            "Adopting", "Adopted"} <= {event["reason"] for event in events}
 
 
 def test_orphans(canaries, world, servers):

@@ -4,8 +4,12 @@ import collections
 import contextlib
 import http.client
 import os
+import shutil
 import signal
 import socket
+import ssl
+import struct
+import subprocess
 import tempfile
 
 import pytest
@@ -57,14 +61,14 @@ class World:
             {"port": 9090, "transport": "TCP", "name": "tcp", "proxyPort": PORT, "targetPort": 9090},
             {"port": 5353, "transport": "UDP", "name": "dns", "proxyPort": PORT + 1, "targetPort": 5353}]}]})
 
-    def slices(self, copy, port, ready=True):
+    def slices(self, copy, port, ready=True, address="127.0.0.1"):
         """One endpoint of the copy, or none for port 0."""
         name = f"web-{copy}-1"
         body = {"metadata": {"name": name, "labels": {"kubernetes.io/service-name": f"web-{copy}"}},
                 "addressType": "IPv4",
                 "ports": [{"name": "tcp", "protocol": "TCP", "port": port},
                           {"name": "dns", "protocol": "UDP", "port": port}] if port else [],
-                "endpoints": [{"addresses": ["127.0.0.1"], "conditions": {"ready": ready}}] if port else []}
+                "endpoints": [{"addresses": [address], "conditions": {"ready": ready}}] if port else []}
         where = f"{SLICES}/namespaces/{self.space}/endpointslices"
         if self.api.find(f"{where}/{name}"):
             self.api.delete(f"{where}/{name}")
@@ -316,6 +320,235 @@ def test_http_requests(world, haproxy_folder):
     assert client.sock is kept
     wait_until(lambda: world.report()["canary"].get("requests") == 60 and
                world.report()["stable"].get("requests") == 140, "all requests are reported")
+
+
+def curl(*arguments):
+    return subprocess.run(["curl", "-sS", "--max-time", "60", *arguments], check=True, capture_output=True,
+                          text=True).stdout
+
+
+def test_requests_with_a_field(world, haproxy_folder):
+    """Part 5: they go to the canary, whatever its share; as long as that is ready."""
+    world.take_over()
+    world.spec(services=[{"service": "web", "ports": [{"port": 9090, "protocol": "HTTP", "config": {
+        "weight": 0, "match": [{"header": "X-Canary", "value": "al*"}]}}]}])
+    proxy = world.proxy("--haproxy-folder", haproxy_folder)
+    proxy.wait_until_ready()
+    world.wait_for_weight(0)
+    url = f"http://{proxy.address}:{PORT}/"
+    assert [curl(url), curl("-H", "x-canary: Always", url), curl("-H", "X-Canary: never", url)] == ["A", "B", "A"]
+    world.slices("canary", world.canary.port, ready=False)
+    wait_until(lambda: curl("-H", "x-canary: Always", url) == "A", "the stable side has it")
+
+
+class Http2:
+    """One connection of HTTP/2 without TLS, with as little of it as a GET needs."""
+
+    def __init__(self, address, port):
+        self.stream = -1
+        self.socket = socket.create_connection((address, port), timeout=60)
+        self.file = self.socket.makefile("rb")
+        self.socket.sendall(b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n")
+        self.send(4, 0, 0)  # SETTINGS
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.file.close()
+        self.socket.close()
+
+    def send(self, kind, flags, stream, payload=b""):
+        self.socket.sendall(struct.pack(">I", len(payload))[1:] + struct.pack(">BBI", kind, flags, stream) + payload)
+
+    def get(self):
+        """The body of the answer to a GET of /."""
+        self.stream += 2
+        # END_STREAM and END_HEADERS; GET, http and / are in the static table, the authority is a literal.
+        self.send(1, 5, self.stream, b"\x82\x86\x84\x41\x01x")
+        body = b""
+        while True:
+            head = self.file.read(9)
+            assert len(head) == 9, "the connection was closed"
+            kind, flags, stream = struct.unpack(">BBI", head[3:])
+            payload = self.file.read(int.from_bytes(head[:3], "big"))
+            assert kind not in (3, 7), "RST_STREAM or GOAWAY"
+            if kind == 4 and not flags & 1:
+                self.send(4, 1, 0)
+            if kind == 0 and stream == self.stream:
+                body += payload
+            if kind in (0, 1) and stream == self.stream and flags & 1:
+                return body.decode()
+
+
+def test_http2_without_tls(world, haproxy_folder, tmp_path):
+    """Part 4: what a client sends as HTTP/2 reaches the pod as HTTP/2, and is divided by requests."""
+    world.take_over()
+    world.http_weight(50)
+    proxy = world.proxy("--haproxy-folder", haproxy_folder)
+    proxy.wait_until_ready()
+    world.wait_for_weight(500)
+    with contextlib.ExitStack() as opened:
+        # Pods that answer with their letter and the version of HTTP that they were asked by.
+        pods = {letter: opened.enter_context(socket.create_server(("127.0.0.1", 0))) for letter in "AB"}
+        config = tmp_path / "pods.cfg"
+        config.write_text("defaults\n mode http\n timeout client 1m\n" + "".join(
+            f"frontend {letter}\n bind fd@{pod.fileno()}\n http-request return status 200 content-type text/plain "
+            f"lf-string {letter}%[fc_http_major]\n" for letter, pod in pods.items()))
+        haproxy = shutil.which("haproxy") or "/usr/sbin/haproxy"
+        process = opened.enter_context(subprocess.Popen([haproxy, "-db", "-f", config],
+                                                        pass_fds=[pod.fileno() for pod in pods.values()]))
+        opened.callback(process.kill)
+        world.slices("forked", pods["A"].getsockname()[1])
+        world.slices("canary", pods["B"].getsockname()[1])
+        url = f"http://{proxy.address}:{PORT}/"
+        wait_until(lambda: curl(url) in ("A1", "B1"), "the targets have changed")
+        with Http2(proxy.address, PORT) as client:
+            assert collections.Counter(client.get() for _ in range(100)) == {"A2": 50, "B2": 50}
+        assert set(curl(*[url] * 2)) == set("A1B1")
+
+
+def test_tls_ends_at_the_proxy(world, haproxy_folder, tmp_path):
+    """scenario 25: requests are divided, and a changed Secret is used for new handshakes; a wrong one is reported, and the
+    certificate before stays"""
+    def write(name):
+        folder = tmp_path / "certificates" / "web-tls"
+        folder.mkdir(parents=True, exist_ok=True)
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes",
+                        "-days", "2", "-subj", f"/CN={name}", "-keyout", folder / "tls.key", "-out",
+                        folder / "tls.crt"], check=True, capture_output=True)
+        return folder
+
+    def subject():
+        pem = ssl.get_server_certificate((proxy.address, PORT))
+        return subprocess.run(["openssl", "x509", "-noout", "-subject"], input=pem, check=True, capture_output=True,
+                              text=True).stdout
+
+    folder = write("one.test")
+    world.take_over()
+    world.spec(services=[{"service": "web", "ports": [{"port": 9090, "protocol": "HTTPS", "config": {"weight": 10},
+                                                       "tls": {"secretName": "web-tls"}}]}])
+    proxy = world.proxy("--haproxy-folder", haproxy_folder, "--certificates", str(tmp_path / "certificates"))
+    proxy.wait_until_ready()
+    world.wait_for_weight(100)
+    assert collections.Counter(curl("-k", *[f"https://{proxy.address}:{PORT}/"] * 100)) == {"A": 90, "B": 10}
+    assert "one.test" in subject()
+    write("two.test")
+    wait_until(lambda: "two.test" in subject(), "the new certificate")
+    (folder / "tls.key").write_text("wrong\n")
+    wait_until(lambda: "has no private key" in world.get()["status"]["proxies"]["one"].get("badCertificate", ""),
+               "the wrong key is reported")
+    assert "two.test" in subject()
+    assert curl("-k", f"https://{proxy.address}:{PORT}/") in "AB"
+
+
+def test_tls_is_passed_through(world, tmp_path):
+    """scenario 24: clients see the pods' own certificate, and connections are divided"""
+    certificate = str(tmp_path / "own.pem")
+    subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days",
+                    "2", "-subj", "/CN=pod.test", "-keyout", certificate, "-out", certificate + ".crt"], check=True,
+                   capture_output=True)
+    with subprocess.Popen(["openssl", "s_server", "-accept", "127.0.0.1:0", "-key", certificate, "-cert",
+                           certificate + ".crt", "-alpn", "h2", "-www"], stdout=subprocess.PIPE, text=True) as pod:
+        port = int(next(line for line in pod.stdout if line.startswith("ACCEPT")).rsplit(":", 1)[1])
+        try:
+            world.slices("forked", port)
+            world.slices("canary", port)
+            world.take_over()
+            world.spec(services=[{"service": "web", "ports": [{"port": 9090, "protocol": "HTTPS",
+                                                               "config": {"weight": 30}}]}])
+            proxy = world.proxy()
+            proxy.wait_until_ready()
+            world.wait_for_weight(300)
+            context = ssl.create_default_context(cafile=certificate + ".crt")
+            context.check_hostname = False
+            context.set_alpn_protocols(["h2"])
+            for _ in range(10):
+                with socket.create_connection((proxy.address, PORT), timeout=60) as raw, \
+                        context.wrap_socket(raw) as secure:
+                    assert secure.selected_alpn_protocol() == "h2"
+            wait_until(lambda: [world.report()[side].get("connections") for side in ("stable", "canary")] == [7, 3],
+                       "the connections are reported")
+        finally:
+            pod.kill()
+
+
+def test_metrics(world):
+    """scenario 56: what Prometheus reads is what the prober did, to the connection"""
+    world.take_over()
+    world.weight(30)
+    proxy = world.proxy()
+    proxy.wait_until_ready()
+    world.wait_for_weight(300)
+    assert count(proxy.address, PORT, 100) == {"A": 70, "B": 30}
+    world.weight(50)
+    world.wait_for_weight(500)
+    assert count(proxy.address, PORT, 100) == {"A": 50, "B": 50}
+    lines = curl(f"http://{proxy.address}:7070/metrics").splitlines()
+    for line in ('slipway_canary_connections_total{port="web:9090/TCP",side="stable"} 120',
+                 'slipway_canary_connections_total{port="web:9090/TCP",side="canary"} 80',
+                 'slipway_canary_received_bytes_total{port="web:9090/TCP",side="canary"} 160',
+                 'slipway_canary_sent_bytes_total{port="web:9090/TCP",side="stable"} 120',
+                 'slipway_canary_weight_permille{port="web:9090/TCP"} 500',
+                 'slipway_canary_effective_weight_permille{port="web:9090/TCP"} 500'):
+        assert line in lines, lines
+
+
+def test_concurrent_edits(world):
+    """scenario 19: one of two edits of the same version is refused, the other one applies"""
+    world.take_over()
+    proxy = world.proxy()
+    proxy.wait_until_ready()
+    version = world.get()["metadata"]["resourceVersion"]
+    where = path("canaryreleases", world.space, NAME)
+
+    def edit(weight):
+        world.api.patch(where, {"metadata": {"resourceVersion": version}, "spec": {"services": [
+            {"service": "web", "ports": [{"port": 9090, "config": {"weight": weight}}]}]}})
+
+    # A report of the proxy changes the version, too.
+    while True:
+        try:
+            edit(20)
+            break
+        except ApiError as refused:
+            assert refused.status == 409
+            version = world.get()["metadata"]["resourceVersion"]
+    with pytest.raises(ApiError) as refused:
+        edit(30)
+    assert refused.value.status == 409
+    world.wait_for_weight(200)
+
+
+def test_datagrams(world):
+    """scenarios 28 and 29: one client's datagrams are divided, and 50 edits of the weight lose none"""
+    def port(weight):
+        world.spec(services=[{"service": "web", "ports": [{"port": 5353, "protocol": "UDP", "config": {
+            "weight": weight, "responses": 1}}]}])
+
+    world.take_over()
+    port(10)
+    proxy = world.proxy()
+    proxy.wait_until_ready()
+    world.wait_for_weight(100, index=1)
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as client:
+        client.settimeout(60)
+        client.connect((proxy.address, PORT + 1))
+
+        def ask_all(number):
+            found = collections.Counter()
+            for _ in range(number):
+                client.send(b"x")
+                found[client.recv(10)[:1].decode()] += 1
+            return found
+
+        assert ask_all(10000) == {"A": 9000, "B": 1000}
+        for number in range(50):
+            port(number * 2)
+            ask_all(100)
+        port(100)
+        world.wait_for_weight(1000, index=1)
+        assert ask_all(100) == {"B": 100}
 
 
 def test_udp(world):

@@ -6,7 +6,7 @@ import json
 import pytest
 
 from conftest import Servers, wait_until
-from releases import Releases, audit_flags, chart
+from releases import PUBLIC, Releases, audit_flags, chart
 
 APP = """\
 apiVersion: v1
@@ -72,111 +72,6 @@ metadata:
 data:
   size: "{{ .Values.size }}"
   color: "{{ .Values.color | default "none" }}"
-""",
-})
-
-
-# As public charts are: helpers, a checksum of the configuration, a ServiceAccount, an autoscaler, hooks and notes.
-PUBLIC = chart({
-    "web/Chart.yaml": "apiVersion: v2\nname: web\nversion: 1.2.3\nappVersion: 4.5.6\n",
-    "web/values.yaml": "color: red\nserviceAccount:\n  create: true\nautoscaling:\n  enabled: true\n",
-    "web/templates/NOTES.txt": "Thank you for {{ .Chart.Name }}.\n",
-    "web/templates/_helpers.tpl": """\
-{{- define "web.fullname" -}}
-{{- printf "%s-%s" .Release.Name .Chart.Name | trunc 63 | trimSuffix "-" }}
-{{- end }}
-{{- define "web.labels" -}}
-app.kubernetes.io/name: {{ .Chart.Name }}
-app.kubernetes.io/instance: {{ .Release.Name }}
-{{- end }}
-""",
-    "web/templates/configmap.yaml": """\
-apiVersion: v1
-kind: ConfigMap
-metadata:
-  name: {{ include "web.fullname" . }}
-  labels: {{- include "web.labels" . | nindent 4 }}
-data:
-  color: {{ .Values.color | quote }}
-""",
-    "web/templates/account.yaml": """\
-{{- if .Values.serviceAccount.create }}
-apiVersion: v1
-kind: ServiceAccount
-metadata:
-  name: {{ include "web.fullname" . }}
-{{- end }}
-""",
-    "web/templates/deployment.yaml": """\
-apiVersion: apps/v1
-kind: Deployment
-metadata:
-  name: {{ include "web.fullname" . }}
-  labels: {{- include "web.labels" . | nindent 4 }}
-spec:
-  {{- if not .Values.autoscaling.enabled }}
-  replicas: 1
-  {{- end }}
-  selector:
-    matchLabels: {{- include "web.labels" . | nindent 6 }}
-  template:
-    metadata:
-      annotations:
-        checksum/config: {{ include (print $.Template.BasePath "/configmap.yaml") . | sha256sum }}
-      labels: {{- include "web.labels" . | nindent 8 }}
-    spec:
-      serviceAccountName: {{ include "web.fullname" . }}
-      containers:
-      - name: web
-        image: "web:{{ .Chart.AppVersion }}"
-        ports:
-        - name: http
-          containerPort: 8080
-        envFrom:
-        - configMapRef:
-            name: {{ include "web.fullname" . }}
-""",
-    "web/templates/hpa.yaml": """\
-{{- if .Values.autoscaling.enabled }}
-apiVersion: autoscaling/v1
-kind: HorizontalPodAutoscaler
-metadata:
-  name: {{ include "web.fullname" . }}
-spec:
-  minReplicas: 1
-  maxReplicas: 5
-  scaleTargetRef:
-    apiVersion: apps/v1
-    kind: Deployment
-    name: {{ include "web.fullname" . }}
-{{- end }}
-""",
-    "web/templates/service.yaml": """\
-apiVersion: v1
-kind: Service
-metadata:
-  name: {{ include "web.fullname" . }}
-spec:
-  selector: {{- include "web.labels" . | nindent 4 }}
-  ports:
-  - name: http
-    port: 80
-    targetPort: http
-""",
-    "web/templates/migrate.yaml": """\
-apiVersion: batch/v1
-kind: Job
-metadata:
-  name: {{ include "web.fullname" . }}-migrate
-  annotations:
-    helm.sh/hook: pre-install,pre-upgrade
-spec:
-  template:
-    spec:
-      restartPolicy: Never
-      containers:
-      - name: migrate
-        image: web
 """,
 })
 

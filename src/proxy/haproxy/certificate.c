@@ -34,7 +34,7 @@ int haproxy_check_certificate(const struct proxy_certificate *certificate, struc
 int certificate_check(const char *listener, const struct proxy_certificate *certificate,
 	struct err *err)
 {
-	int r = haproxy_check_certificate(certificate, err);
+	int code = haproxy_check_certificate(certificate, err);
 
-	return r < 0 ? err_prefix(err, r, "listener '%s'", listener) : 0;
+	return code < 0 ? err_prefix(err, code, "listener '%s'", listener) : 0;
 }
