@@ -391,7 +391,7 @@ class Botocore:
             )
 
     def check_query(self):
-        """What the query protocol lets a model choose, and our tables have no words for."""
+        """Choices of a model in the query protocol that our tables cannot express."""
         for name, operation in self.source["operations"].items():
             output = operation.get("output")
             if output and output.get("resultWrapper") != name + "Result":

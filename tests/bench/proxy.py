@@ -302,7 +302,7 @@ def run(*command):
 
 
 def measured(proxy, function):
-    """What the function returns, and the CPU seconds of the proxy meanwhile."""
+    """The result of the function, and the CPU seconds of the proxy meanwhile."""
     workers = proxy.workers()
     before = cpu_seconds(workers)
     result = function()
@@ -328,11 +328,11 @@ class Others:
             pids.update(children(pid))
         for proxy in self.proxies:
             pids.update(proxy.workers())
-            # What a proxy has beside its workers sleeps.
+            # The other processes of a proxy sleep.
         return cpu_seconds(pids) + sum(os.times()[:4])
 
     def quiet(self, function, *arguments):
-        """What the function returns, and whether it had the machine for itself."""
+        """The result of the function, and whether it had the machine for itself."""
         began, before = time.monotonic(), processor_seconds() - self.ours()
         result = function(*arguments)
         used = processor_seconds() - self.ours() - before
@@ -340,7 +340,7 @@ class Others:
 
 
 class Samples:
-    """What one contender was measured at, of one kind."""
+    """The measurements of one contender, of one kind."""
 
     def __init__(self):
         self.quiet, self.all = [], []

@@ -35,7 +35,7 @@ def stored_bytes():
 
 
 def bare_loop(size, families):
-    """What SQLite alone makes of the same rows."""
+    """The same rows with SQLite alone."""
     program = os.path.join(SOURCE, "build/tests/bench/sqlite_loop")
     with tempfile.TemporaryDirectory(prefix="slipway-bench-") as folder:
         told = subprocess.run([program, f"{folder}/loop.db", str(SECONDS), str(CLIENTS), str(size),

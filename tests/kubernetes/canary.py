@@ -329,7 +329,7 @@ class Canaries:
         return self.get(name)
 
     def traffic(self, name, port, transport="TCP", service="web"):
-        """What the status has about a port."""
+        """The status of a port."""
         for item in self.get(name).get("status", {}).get("traffic", []):
             if (item["service"], item["port"], item["transport"]) == (service, port, transport):
                 return item

@@ -59,7 +59,7 @@ class Loopback:
     """The place of a control plane that has no real node."""
 
     address = "127.0.0.1"
-    enter = ()  # what to put before a command
+    enter = ()  # a prefix of commands
 
     @staticmethod
     def port(_usual):

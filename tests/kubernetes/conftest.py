@@ -1,4 +1,4 @@
-"""What tests on Kubernetes share beside the servers and clients of the scenario tests: real
+"""Shared by tests on Kubernetes, beside the servers and clients of the scenario tests: real
 clusters, started and ended for them.
 
     def test_pods(hollow_cluster):                    # one cluster per module, with hollow nodes

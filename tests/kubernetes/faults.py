@@ -9,7 +9,7 @@ records the requests.
         faults.cut("watch=1")                 # those that are open now
         faults.heal()
         faults.hang("PATCH", times=1, after=2)   # the third one
-        faults.requests("GET /api/v1/pods")   # what was asked so far
+        faults.requests("GET /api/v1/pods")   # the requests so far
 
 Patterns are regular expressions, looked for in "METHOD PATH?QUERY". The proxy speaks TLS with a certificate of the
 cluster's authority, hands on tokens (not client certificates), and gives each request a connection of its
@@ -29,7 +29,7 @@ REASONS = {401: "Unauthorized", 403: "Forbidden", 404: "NotFound", 409: "Conflic
 
 
 class Rule:
-    """What happens to requests that match, so many times, after so many of them."""
+    """A fault of requests that match: how often, and after how many of them."""
 
     def __init__(self, pattern, times, after=0, **action):
         self.pattern = re.compile(pattern)
@@ -74,7 +74,7 @@ class Faults:
         return self.cluster.credentials.token_kubeconfig(
             f"{user}-by-faults", self.cluster.credentials.token(user), self.server)
 
-    # ---- what tests say ----
+    # ---- for tests ----
 
     def add(self, pattern, times, after=0, **action):
         with self.lock:

@@ -40,7 +40,7 @@ def now():
     return datetime.datetime.utcnow().strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# ---- what tests use ------------------------------------------------------------------------------
+# ---- for tests ------------------------------------------------------------------------------
 
 
 class Hollow:
@@ -50,7 +50,7 @@ class Hollow:
         self.path = path
 
     def command(self, cluster, nodes):
-        """What starts them."""
+        """Starts them."""
         return ["/usr/bin/python3", "-B", os.path.join(HERE, "hollow.py"),
                 "--server", cluster.credentials.server, "--ca", cluster.credentials.ca,
                 "--token-file", cluster.credentials.path("admin.token"),
@@ -127,7 +127,7 @@ class Hollow:
 
 
 class Container:
-    """What a kubelet knows of one container."""
+    """One container, as a kubelet has it."""
 
     def __init__(self, spec):
         self.name = spec["name"]
@@ -173,7 +173,7 @@ class Container:
 
 
 class Pod:
-    """What a kubelet knows of one pod."""
+    """One pod, as a kubelet has it."""
 
     def __init__(self, document, address, host):
         spec, metadata = document["spec"], document["metadata"]
@@ -490,7 +490,7 @@ class Kubelets:
 
         threading.Thread(target=post, daemon=True).start()
 
-    # ---- what happens later ----
+    # ---- timed events ----
 
     def later(self, seconds, function, *arguments):
         """Call a function, with the lock held, after some time."""
@@ -511,7 +511,7 @@ class Kubelets:
                 wait = self.timers[0][0] - time.monotonic() if self.timers else None
                 self.lock.wait(wait)
 
-    # ---- what tests say ----
+    # ---- for tests ----
 
     def pod(self, namespace, name):
         """The pod of a name; a test may know it before we do."""

@@ -83,7 +83,7 @@ class Machine:
 
     @property
     def enter(self):
-        """What to put before a command that shall listen on the node."""
+        """A prefix of commands that listen on the node."""
         return ("nsenter", f"--net=/proc/{self.init.pid}/ns/net")
 
     @property

@@ -89,7 +89,7 @@ def volume_name(path):
 
 
 class NodeTraffic(Traffic):
-    """What a container mounts is the machine's folder of the same name."""
+    """A container mounts the machine's folder of the same name."""
 
     def register(self, family, containers, mode="awsvpc"):
         paths = {mount["containerPath"] for item in containers

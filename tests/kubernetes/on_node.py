@@ -3,7 +3,7 @@
     place = Place(cluster, start, folder)     # `start` starts servers; the node has slipway's own image
     place.ecs.run_task(...)
     place.kill_and_restart()                  # tasks do not notice
-    place.container_ids(pod)                  # what containerd runs, whatever anybody says
+    place.container_ids(pod)                  # as containerd runs them
 """
 import os
 import subprocess
@@ -68,7 +68,7 @@ class Place:
         self.server.kill()
         self.server = self.start(*self.arguments, state=self.server.state)
 
-    # ---- what the node says ----
+    # ---- state of the node ----
 
     def task_of(self, uid):
         """The id of the task that a pod is."""

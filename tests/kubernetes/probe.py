@@ -30,7 +30,7 @@ class Probe:
                             "KUBECONFIG": kubeconfig}
 
     def run(self, *words, text=""):
-        """What it printed, as bytes, and how it ended."""
+        """Its output as bytes, and how it ended."""
         done = subprocess.run([PATH, *self.options, *words], input=text.encode(),
                               capture_output=True, env=self.environment, timeout=DEADLINE,
                               check=False)

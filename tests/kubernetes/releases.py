@@ -7,7 +7,7 @@ deploy/kubernetes/release-rights.yaml and no others, and the API server's audit 
         server = releases.start(start_slipway)
         releases.apply("web", MANIFESTS, {"replicas": 2})
         releases.wait_for_available("web", version=1)
-        releases.writes("shop")     # what the API server saw slipway write
+        releases.writes("shop")     # slipway's writes, as the API server logged them
 """
 import base64
 import io
@@ -183,7 +183,7 @@ class Releases:
     # ---- the API server's audit log ----
 
     def audit(self):
-        """What slipway asked for and got about objects, in order."""
+        """slipway's requests about objects and their answers, in order."""
         with open(os.path.join(self.folder, "audit.log"), encoding="utf-8") as file:
             events = [json.loads(line) for line in file if line.endswith("\n")]
         return [event for event in events if "objectRef" in event]

@@ -56,7 +56,7 @@ class World:
         self.canary.stop()
 
     def take_over(self):
-        """What the controller records before it starts the proxy."""
+        """The controller's records before it starts the proxy."""
         self.status({"step": "C6", "services": [{"service": "web", "ports": [
             {"port": 9090, "transport": "TCP", "name": "tcp", "proxyPort": PORT, "targetPort": 9090},
             {"port": 5353, "transport": "UDP", "name": "dns", "proxyPort": PORT + 1, "targetPort": 5353}]}]})
@@ -149,7 +149,7 @@ def test_weight_edits_lose_nothing(world):
         prober.wait_for(3)
     world.weight(100)
     world.wait_for_weight(1000)
-    prober.wait_for(1)  # the one that was under way
+    prober.wait_for(1)  # the request that was under way
     before = len(prober.letters)
     prober.wait_for(100)
     letters, failures = prober.stop()
@@ -276,7 +276,7 @@ def test_terminate_drains(world):
     assert held.ask() == "A"
     proxy.terminate()
     wait_until(lambda: not proxy.is_ready(), "it is no longer ready")
-    assert ask(proxy.address, PORT) == "A"  # what kube-proxy still sends
+    assert ask(proxy.address, PORT) == "A"  # kube-proxy still sends connections
     assert held.ask() == "A"
     held.close()
     assert proxy.wait() == 0

@@ -229,7 +229,7 @@ def test_http_and_new_proxy(canaries):
         letters[client.getresponse().read().decode()] += 1
     assert letters == {"A": 90, "B": 10}
     client.close()
-    # What the prober sends over TCP is not HTTP: only its datagrams count until the port is TCP again.
+    # The prober's TCP messages are not HTTP: only its datagrams count until the port is TCP again.
     set_weights(canaries, "web-one", 10, 10)
     prober.more()
     before = prober.read()

@@ -26,7 +26,7 @@ SETTLE_SECONDS = 180
 
 
 class Chaos(World):
-    """What is wanted, and all that can happen to it."""
+    """The desired state, and every event that can happen to it."""
 
     def __init__(self, cluster, start_slipway, faults, seed):
         self.faults, self.random = faults, random.Random(seed)
@@ -66,7 +66,7 @@ class Chaos(World):
                 and "deletionTimestamp" not in pod["metadata"]]
         return self.random.choice(pods)["metadata"] if pods else None
 
-    # ---- what clients ask for ----
+    # ---- requests of clients ----
 
     def do_make(self):
         missing = [name for name in SERVICES if name not in self.wanted]
@@ -121,7 +121,7 @@ class Chaos(World):
             self.ecs.update_container_instances_state(containerInstances=list(self.drained), status="ACTIVE")
             self.drained.clear()
 
-    # ---- what happens behind its back ----
+    # ---- events outside of slipway ----
 
     def do_exit(self):
         if pod := self.some_pod():
@@ -185,7 +185,7 @@ class Chaos(World):
             self.cluster.hollow.wake(node)
         self.silent.clear()
 
-    # ---- what is between ----
+    # ---- the connection ----
 
     def do_cut(self):
         self.faults.cut("watch=")
@@ -289,6 +289,6 @@ def test_chaos_ends_in_the_actual_state(hollow_cluster, start_slipway, faults, s
     world.do_make()
     for _ in range(STEPS):
         action = world.random.choice(actions)
-        print(f"{time.monotonic():.1f} {action}", flush=True)  # what led to a failure
+        print(f"{time.monotonic():.1f} {action}", flush=True)  # for the analysis of a failure
         getattr(world, action)()
     world.settle_all()

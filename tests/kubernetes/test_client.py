@@ -133,7 +133,7 @@ def test_server_side_apply(probe, api_server, namespace):
     assert made["data"] == {"a": "1", "b": "1"}
     assert [(item["manager"], item["operation"]) for item in made["metadata"]["managedFields"]] \
         == [("slipway", "Apply")]
-    # What is no longer said is removed; what others said stays.
+    # Members that are no longer applied are removed; those of others stay.
     api_server.api.patch(path, {"data": {"other": "x"}}, fieldManager="someone")
     probe("apply", "configmaps", namespace, "one", body=config_map("one", a="2"))
     assert api_server.api.get(path)["data"] == {"a": "2", "other": "x"}

@@ -72,7 +72,7 @@ def logs(server, arn, container="app"):
     return slipway_run(server, "logs", arn, "--container", container).stdout.decode()
 
 
-# ---- what a container finds ----
+# ---- inside a container ----
 
 def test_what_is_said_is_what_it_finds(ecs, server, witness, name):
     arn = run(ecs, name, box(

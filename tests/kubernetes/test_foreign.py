@@ -1,4 +1,4 @@
-"""What is not slipway's is never touched: not where it only stands beside, and not where it stands in slipway's place.
+"""Objects of others are never changed, neither beside slipway's own nor in the place of one.
 The truth is what the API server has of it, before and after."""
 import json
 
@@ -29,7 +29,7 @@ def namespace(world):
 
 @pytest.fixture(autouse=True)
 def tidy(world):
-    """What a test that failed has left is in no other one's way."""
+    """Removes what a failed test has left."""
     yield
     for foreign in list(Foreign.there):
         foreign.delete()

@@ -310,7 +310,7 @@ def test_killed_while_a_service_is_made(world):
 
 
 def test_stopped_tasks_are_reported_once(world):
-    """Whatever happened here: each task that ended has one end, and no pod is held for it."""
+    """After all faults here: each task that ended has one end, and no pod is held for it."""
     world.roll(world.image)
     world.settle_named(2, world.image)
     stopped = tasks_of(world.ecs, "web", desired="STOPPED")

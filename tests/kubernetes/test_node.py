@@ -11,7 +11,7 @@ from traces import Traces, cgroups_named
 pytestmark = pytest.mark.node
 
 WEB = "mkdir /www; echo \"$NAME\" >/www/index.html; exec httpd -f -p 8080 -h /www"
-# What is written right before the end containerd may lose, so they wait until it was heard.
+# containerd may lose output that is written right before the end, so they wait until it was read.
 HEARD = "until [ -e /heard ]; do sleep 0.1; done"
 ASK_API_SERVER = """\
 cd /var/run/secrets/kubernetes.io/serviceaccount

@@ -118,7 +118,7 @@ def witnesses(place, ecs):
 
     try:
         wait_until(agree, "ECS, kubectl and the node agree")
-    finally:  # what a test that failed has left would be in the way of others
+    finally:  # leftovers of a failed test would break others
         for arn in ecs.list_services()["serviceArns"]:
             remove(ecs, arn)
         for arn in ecs.list_tasks()["taskArns"]:

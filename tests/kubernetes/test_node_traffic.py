@@ -63,7 +63,7 @@ def create(place, traffic):
 
 
 def get(address, port):
-    """What a new connection gets."""
+    """The answer to a new connection."""
     connection = http.client.HTTPConnection(address, port, timeout=DEADLINE)
     try:
         connection.request("GET", "/")

@@ -204,7 +204,7 @@ def test_public_style_chart(releases):
     releases.wait_for_available("shop", version=1)
     assert checksum(releases.deployment("shop-web")) == checksum(first)
     assert releases.deployment("shop-web")["spec"]["replicas"] == 4
-    # What a value takes away is deleted.
+    # An object that a value removes is deleted.
     releases.change("shop", {"autoscaling": {"enabled": False}})
     releases.wait_for_available("shop", version=3)
     path = "/apis/autoscaling/v1"
@@ -395,7 +395,7 @@ def test_template_errors(releases):
     # The current version still runs, and is still looked after.
     releases.api.delete(f"/api/v1/namespaces/{releases.namespace}/configmaps/settings")
     wait_until(lambda: releases.config_map("settings"), "version 1 is repaired")
-    # What the API server rejects is shown, too.
+    # Errors of the API server are shown, too.
     releases.change("web", template=json.dumps({"apiVersion": "v1", "kind": "Service", "metadata": {"name": "web"},
                                                 "spec": {"ports": [{"port": 99999, "protocol": "TCP"}]}}))
     failure = releases.wait_for_failure("web", "ApplyFailed")

@@ -396,7 +396,7 @@ def test_what_is_asked_is_what_is_shown(ecs, witness, name):
 
 
 def test_what_happens_to_a_pod_is_why_its_task_waits(hollow_cluster, ecs, witness, name):
-    """What a pod does not say itself, an event does: a volume that cannot be mounted, say."""
+    """Some causes are in events only, not in the pod: for example a volume that cannot be mounted."""
     hollow_cluster.hollow.hold()
     try:
         arn = ecs.run_task(taskDefinition=definition(ecs, name))["tasks"][0]["taskArn"]

@@ -1,4 +1,4 @@
-"""What a cluster is on this machine, and what of it is still there after its end. Neighbours come
+"""A cluster's parts on this machine, and those that are left after its end. Neighbours come
 and go while tests run, so only what belongs to this one cluster is looked at."""
 import os
 import subprocess

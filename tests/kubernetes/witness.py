@@ -1,4 +1,4 @@
-"""What Kubernetes itself says about the tasks and services of slipway: the ground truth of these tests. Everything
+"""The tasks and services of slipway as Kubernetes itself reports them: the ground truth of these tests. Everything
 is read through the API server, by the annotations that slipway's objects carry; nothing here asks slipway.
 
     witness = Witness(cluster)

@@ -45,7 +45,7 @@ class Flow:
                 todo += self.nodes[number].needs
         return found
 
-    # What follows for the others.
+    # The consequences for the others.
 
     def block(self, cause):
         changed = True

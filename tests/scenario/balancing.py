@@ -1,4 +1,4 @@
-"""What tests of load balancers share: making them by boto3, and clients that send traffic."""
+"""Shared by tests of load balancers: making them by boto3, and clients that send traffic."""
 import http.client
 import os
 import random

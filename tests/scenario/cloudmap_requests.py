@@ -1,4 +1,4 @@
-"""What the tests of Cloud Map share: the operations there are, requests that Debian's botocore does not
+"""Shared by the tests of Cloud Map: its operations, requests that Debian's botocore does not
 know yet, and small things to begin with."""
 import json
 

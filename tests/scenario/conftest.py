@@ -1,4 +1,4 @@
-"""What scenario tests share: real servers, started and ended for them, and real clients.
+"""Shared by scenario tests: real servers, started and ended for them, and real clients.
 
     def test_clusters(slipway):                       # one server per test module
         slipway.boto("ecs").create_cluster(clusterName="a")
@@ -128,7 +128,7 @@ def end_tasks(folder):
 
 
 def remove_proxy_files(state):
-    """What a server that ran as root and was killed has left of HAProxy's files."""
+    """HAProxy's files that a server left which ran as root and was killed."""
     if os.path.isdir(state):
         status = os.stat(state)
         shutil.rmtree(f"/run/slipway-{status.st_dev:x}-{status.st_ino:x}", ignore_errors=True)
@@ -152,7 +152,7 @@ class Answer:
 
 
 class CommandResult:
-    """What a command printed and how it ended."""
+    """The output of a command and how it ended."""
 
     def __init__(self, completed):
         self.returncode = completed.returncode
@@ -198,7 +198,7 @@ class Slipway:
             return match
 
         self.url = wait_until(address, "slipway prints its address").group(1)
-        # What it prints comes in one piece, so this line is there if it will ever be.
+        # Its output comes in one piece: this line is in it, or will never be.
         dns = DNS_LINE.search(self.stdout)
         self.dns_port = int(dns.group(2)) if dns else None
 

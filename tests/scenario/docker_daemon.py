@@ -62,7 +62,7 @@ def busybox_layer():
 
 
 def image_archive(tag, layer, **config):
-    """What `docker save` would write of an image with that one layer."""
+    """An image with that one layer, as `docker save` writes it."""
     digest = "sha256:" + hashlib.sha256(layer).hexdigest()
     settings = json.dumps({
         "architecture": "amd64" if os.uname().machine == "x86_64" else "arm64", "os": "linux",

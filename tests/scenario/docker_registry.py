@@ -2,7 +2,7 @@
 
     with Registry(layer) as registry:
         registry.image          # "127.0.0.1:PORT/pulled:1"
-        registry.asked          # what was asked for, in order
+        registry.asked          # the requests, in order
 """
 import gzip
 import hashlib

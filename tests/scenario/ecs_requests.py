@@ -1,4 +1,4 @@
-"""What the tests of ECS operations share: which operations there are, how a refusal looks, requests
+"""Shared by the tests of ECS operations: the list of operations, the form of errors, requests
 that no client library would send, and small definitions to begin with."""
 import http.client
 import json
@@ -15,7 +15,7 @@ from conftest import DEADLINE, REGION, Answer
 ACCOUNT = "123456789012"
 TARGET = "AmazonEC2ContainerServiceV20141113"
 
-# What slipway does; every other operation of the model answers UnsupportedFeatureException.
+# The operations of slipway; every other operation of the model answers UnsupportedFeatureException.
 BUILT = [
     "ContinueServiceDeployment", "CreateCapacityProvider", "CreateCluster", "CreateService",
     "CreateTaskSet", "DeleteAccountSetting", "DeleteAttributes", "DeleteCapacityProvider",

@@ -1,4 +1,4 @@
-"""What the tests of Elastic Load Balancing share: which operations there are, and certificates."""
+"""Shared by the tests of Elastic Load Balancing: the list of operations, and certificates."""
 import os
 import subprocess
 

@@ -226,7 +226,7 @@ def logged(server):
 
 
 def log_of(fleet, identifier):
-    """What the log says of a deployment, in order."""
+    """The log lines of a deployment, in order."""
     prefix = f"environment 123456789012/{fleet.name}: deployment {identifier} "
     return [(level, message[len(prefix):]) for level, message in logged(fleet.server)
             if message.startswith(prefix)]

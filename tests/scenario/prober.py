@@ -57,7 +57,7 @@ class Prober:
 # ---- the program ----
 
 class Kind:
-    """What the clients of a kind have seen."""
+    """The results of the clients of a kind."""
 
     def __init__(self, clients):
         self.counts = [0] * clients

@@ -42,7 +42,7 @@ class Call:
 
 
 class Fault:
-    """What is done to calls, instead of forwarding them.
+    """A fault of calls, instead of forwarding them.
 
     throttle, error     an answer that says so; nothing is forwarded
     cut                 the connection is closed
@@ -157,7 +157,7 @@ class RemoteProxy:
     def endpoint(self):
         return f"http://127.0.0.1:{self.server.server_address[1]}"
 
-    # ---- what a test says and asks ----
+    # ---- for tests ----
 
     def fault(self, operation, kind, times=None, seconds=0.0):
         """operation None: any. times None: until it is healed."""
@@ -176,7 +176,7 @@ class RemoteProxy:
         return len([call for call in self.called(operation)
                     if forwarded is None or call.forwarded == forwarded])
 
-    # ---- what it does ----
+    # ---- calls ----
 
     def handle(self, handler):
         body = handler.rfile.read(int(handler.headers.get("Content-Length") or 0))

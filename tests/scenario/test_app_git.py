@@ -17,7 +17,7 @@ ENDED = {"SUCCESS", "FAILURE", "CANCELLED"}
 
 
 class Applications:
-    """What clients see of the applications of one server."""
+    """The applications of one server, as clients see them."""
 
     def __init__(self, server):
         self.server = server

@@ -112,7 +112,7 @@ def paths(shown):
 
 
 def test_drift(world):
-    """What others change is shown with what was expected, and a sync puts it right."""
+    """Changes of others are shown with the expected values, and a sync repairs them."""
     ecs, app = world.traffic.ecs, world.application
     wait_for_sync(world, "SYNCED")
     task = sorted(world.registered())[0]

@@ -177,7 +177,7 @@ def test_listing_goes_over_pages_in_order(slipway):
     assert (found, sizes) == (expected, [10, 10, 5])
     # A page that is exactly full is the last one.
     assert all_pages(ecs.list_clusters, "clusterArns", maxResults=5) == (expected, [5] * 5)
-    # What changes between two pages moves nothing else.
+    # Changes between two pages move no other entry.
     first = ecs.list_clusters(maxResults=10)
     ecs.delete_cluster(cluster=first["clusterArns"][-1])
     ecs.create_cluster(clusterName="list-00")

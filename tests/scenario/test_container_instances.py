@@ -77,7 +77,7 @@ def test_an_agent_that_comes_back_keeps_its_instance(ecs):
     assert again["containerInstanceArn"] == first["containerInstanceArn"]
     assert again["registeredAt"] == first["registeredAt"]
     assert again["version"] > first["version"]
-    # What clients said of it stays; what the agent said is what it says now.
+    # Values of clients stay; those of the agent are its newest.
     assert attributes_of(again) == {"ecs.os-type": "plan9", "rack": "7"}
     assert again["tags"] == [{"key": "a", "value": "b"}]
     assert again["registeredResources"] == []
@@ -455,7 +455,7 @@ def test_the_life_of_a_task_as_an_agent_reports_it(slipway, ecs):
     assert (cluster["runningTasksCount"], cluster["pendingTasksCount"]) == (1, 0)
     assert {"name": "runningEC2TasksCount", "value": "1"} in cluster["statistics"]
 
-    # What comes late is acknowledged and changes nothing.
+    # A late report is acknowledged and changes nothing.
     ecs.submit_task_state_change(cluster="agents", task=task, status="PENDING")
     assert status_of(ecs, "agents", task) == running
     slipway.aws("ecs", "submit-container-state-change", "--cluster", "agents", "--task", task,
@@ -550,7 +550,7 @@ def test_this_machine_registers_itself(start_slipway):
 
 
 def test_definitions_of_every_kind_fit_this_machine(start_slipway):
-    """Whatever a task definition requires of an instance, this machine announces it."""
+    """This machine announces every attribute that a task definition can require of an instance."""
     ecs = start_slipway("--runtime", "simulated").boto("ecs")
     drivers = ["json-file", "syslog", "journald", "gelf", "fluentd", "awslogs", "splunk",
                "awsfirelens"]

@@ -149,7 +149,7 @@ def test_moves_by_connections_on_a_terminal(place):
     place.assert_nothing_is_left()
 
 
-# What is mounted or set here is seen by the demo alone; as an ordinary user one may do that as one's own root.
+# Mounts and settings here are visible to the demo only; as an ordinary user one may do that as one's own root.
 # A place for HAProxy that cannot be run is as good as none.
 WITHOUT_HAPROXY = """
     IFS=:

@@ -1,4 +1,4 @@
-"""What outlives what in the docker runtime: slipway ended and killed, dockerd ended and killed, containers killed
+"""Lifetimes in the docker runtime: slipway ended and killed, dockerd ended and killed, containers killed
 and removed behind slipway's back, services that make up for it, and traffic that finds what there is."""
 import fcntl
 import http.client

@@ -218,7 +218,7 @@ def test_a_stop_that_comes_at_once(ecs, daemon):
                        for item in daemon.containers(task_id(arn)).values())
 
 
-# ---- what a container finds ----
+# ---- inside a container ----
 
 def test_every_member_reaches_docker(ecs, daemon, tmp_path):
     arn, = run(ecs, define(ecs, "all", box(

@@ -262,7 +262,7 @@ def test_a_full_disk_refuses_and_recovers(tmp_path, start_slipway):
                 answer.read()
                 return answer if answer.status == 503 else None
 
-            # What is small may still find a place in a page that is there already.
+            # A small record may still fit into an existing page.
             wait_until(lambda: refused_by("GET", "/readyz"), "/readyz fails")
             answer = wait_until(lambda: refused_by("POST", "/v1/keys", json.dumps({"user": "x"})),
                                 "slipway's own API refuses, too")

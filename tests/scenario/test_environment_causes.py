@@ -121,7 +121,7 @@ def test_a_version_that_ecs_gives_up_says_why(slipway):
     environment.remove()
 
 
-# ---- what is asked for ----
+# ---- requests ----
 
 @pytest.fixture(name="fleet")
 def new_fleet(slipway):

@@ -1,4 +1,4 @@
-"""What the command says of environments while something happens to them."""
+"""The output of the command about environments during changes."""
 import fcntl
 import http.server
 import json
@@ -509,7 +509,7 @@ def test_status_is_watched_until_ctrl_c(fleet, tmp_path):
 
 
 def on_terminal(server, columns, *words):
-    """What the command writes to a terminal of so many columns."""
+    """The output of the command on a terminal of so many columns."""
     ours, theirs = pty.openpty()
     fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     with subprocess.Popen([slipway_program(), "env", *words, "--server", server.url, "--state",
@@ -567,7 +567,7 @@ def test_versions_have_numbers(fleet):
     assert len(fleet.deployments()) == 3
 
 
-# ---- what is said ----
+# ---- output ----
 
 def test_status_prints_the_configuration(fleet):
     fleet.create(fleet.define(1), attributes=["stack=none", "gpu"], minHealthyPercent=70,

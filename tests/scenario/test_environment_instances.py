@@ -265,7 +265,7 @@ def test_22_instances_join(own_fleet):
 
 
 def calls_of(server):
-    """What was called to start and stop tasks, successfully or not: by the audit log, [(operation, result)]."""
+    """The calls to start and stop tasks, successful or not, from the audit log: [(operation, result)]."""
     with open(os.path.join(server.state, "audit.log"), encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     return [(line["operation"], line["result"]) for line in lines
@@ -273,7 +273,7 @@ def calls_of(server):
 
 
 def live_rows(fleet):
-    """What the state service has of tasks that live, and of instances: ({instance: [task]}, [instance])."""
+    """Running tasks and instances in the state service: ({instance: [task]}, [instance])."""
     rows = {}
     for task in fleet.api.list_tasks(cluster="default", maxResults=100)["tasks"]:
         if task["lastStatus"] != "STOPPED":
@@ -524,7 +524,7 @@ def test_41_two_updates_within_the_warm_up(fleet):
         fleet.wait_for(identifiers[1], "completed")
     fleet.assert_one_each(fleet.instances(), VERSION="3")
     # Three of five are well at any time: warm, or of the first version, which was before it all began.
-    # What has ended by the second of two looks may have become that much older in between.
+    # A task that has ended by the second listing may have become that much older in between.
     for look, following, (begun, _), (_, end) in zip(watch.looks, watch.looks[1:], watch.times, watch.times[1:]):
         well = {task for each in (look, following) for task, (number, age) in each.items()
                 if number == "1" or age + (end - begun) >= 1.95}

@@ -160,7 +160,7 @@ def test_deployments_of_all_environments_by_status(start_slipway):
     theirs_done = ("a", theirs.deploy("a", theirs.make("a")))
     assert with_status(theirs.api, "completed") == [theirs_done]
     assert with_status(ours.api, "completed") == done[::-1]
-    # What is deleted has none.
+    # A deleted environment has none.
     ours.api.delete_environment(name="a")
     wait_until(lambda: with_status(ours.api, "completed") == [done[2], done[0]], "a is gone")
 

@@ -113,7 +113,7 @@ def test_49_50_one_waits_and_the_last_one_wins(fleet):
         fleet.wait_for(last, "completed")
     assert fleet.deployment(first)["status"] == "completed"
     fleet.assert_one_each(fleet.instances(), VERSION="5")
-    # What was canceled has never started anything: of all tasks there ever were, none is of it.
+    # The canceled deployment never started a task: no task of all is from it.
     ever = fleet.ever()
     started = {task["startedBy"] for task in ever}
     assert {first, last} <= started and not {second, third} & started

@@ -1,4 +1,4 @@
-"""What an environment claims, reports and leaves behind when it is changed. Instances are registered by hand, so that
+"""Claims, reports and leftovers of an environment that is changed. Instances are registered by hand, so that
 no task of theirs ever runs. Numbers are those of the scenarios."""
 import re
 import uuid

@@ -143,7 +143,7 @@ def test_a_rollout_of_a_service_that_takes_too_long_is_halted(service):
     service.wait_for(service.deploy(bad), "timed-out")
     wait_until(lambda: service.service()["deployments"][0]["rolloutState"] == "FAILED",
                "ECS received it")
-    # What failed once can be tried again, and poisons nothing.
+    # A failed call can be repeated, and affects nothing else.
     again = service.deploy(bad)
     assert service.wait_for(again, "timed-out")["deploymentId"] == again
     good = service.update(service.define(3), deploymentConfiguration={"timeoutSeconds": 3600})
@@ -279,7 +279,7 @@ def test_70_a_service_is_not_doubled_by_crashes(start_slipway):
     environment.remove()
 
 
-# ---- what is refused ----
+# ---- rejected requests ----
 
 @pytest.mark.parametrize("kind, configuration, part", [
     ("Service", {"replaceThenTerminate": True}, "replaceThenTerminate"),

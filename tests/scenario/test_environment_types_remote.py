@@ -261,7 +261,7 @@ def test_a_rollout_that_is_stopped_while_its_cluster_is_away_is_halted_later(wor
     world.proxy.heal()
     wait_until(lambda: service.service()["deployments"][0]["rolloutState"] == "FAILED",
                "ECS received it")
-    # What is rolled out by hand from now on is not halted.
+    # Rollouts by hand are not halted from now on.
     def halted():
         return {call.body["serviceDeploymentArn"]
                 for call in world.proxy.called("StopServiceDeployment")}

@@ -175,7 +175,7 @@ def test_7_instances_that_never_meet_are_the_same_cluster(fleet, slipway):
 
 
 def test_7_it_is_looked_at_again_when_a_version_is_deployed(fleet, slipway):
-    """What was only declared, and then declared otherwise, may have become another's."""
+    """A claim that was declared and then changed may belong to another environment now."""
     one = fleet.define(1)
     first = fleet.create(one)
     fleet.update(fleet.define(2))
@@ -303,7 +303,7 @@ def test_d10_attributes_are_said_in_three_ways_and_all_must_match(fleet):
     fleet.roll_out(fleet.define(1), attributes=attributes)
     fleet.assert_one_each([wanted])
     assert fleet.get()["instanceGroup"]["attributes"] == attributes
-    # Whatever value it has: there is what counts.
+    # Any value counts: the attribute exists.
     put(others[0], disk="hdd")
     wait_until(lambda: set(fleet.places()) == {wanted, others[0]}, "another one matches")
     version = fleet.update(fleet.define(2), instanceGroup={
@@ -402,7 +402,7 @@ def test_21_53_what_is_on_its_way_is_not_deployed_twice_and_what_waits_can_be_st
         waiting = fleet.deploy(third)
         assert fleet.deploy(third) == waiting
         assert fleet.deployment(waiting)["status"] == "pending"
-        # What waits is stopped; what runs is not, nor is the environment.
+        # The waiting deployment is stopped; tasks that run are not, nor is the environment.
         for _ in range(2):
             stopped = fleet.api.stop_deployment(name=fleet.name, deploymentId=waiting)
             assert stopped["deploymentId"] == waiting and stopped["status"] == "canceled"
@@ -478,7 +478,7 @@ def test_33_two_environments_on_the_same_instances(fleet, slipway):
         other.remove()
 
 
-# ---- what would be done, and the command ----
+# ---- differences, and the command ----
 
 def test_a_diff_says_what_a_deployment_then_does(fleet):
     first, second, *_ = fleet.instances()

@@ -72,7 +72,7 @@ def test_17_never_more_than_ten_instances_and_throttling_only_delays(
     assert len(fleet.record()) == many
 
 
-# ---- what is known of it ----
+# ---- reported state ----
 
 def test_62_64_events_are_ordered_by_their_versions_and_bring_nothing_back(world):
     world.open(pollInterval="1h", timeout="5s")

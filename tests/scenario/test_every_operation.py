@@ -381,7 +381,7 @@ SERVICES = {
 
 
 def write_newest_model(folder, server, service):
-    """What is missing in the client's own model, where botocore looks for additions to it."""
+    """Additions to the client's own model, where botocore looks for them."""
     version, package = SERVICES[service][:2]
     ended = subprocess.run(
         ["node", os.path.join(HERE, "sdk/newest_model.mjs"), "@aws-sdk/" + package], check=True,

@@ -83,7 +83,7 @@ def new_example(start_slipway, tmp_path):
 
 
 def counts(lines):
-    """What a client got, {what: number}."""
+    """The answers of a client, {answer: number}."""
     found = {}
     for line in lines:
         for what, number in re.findall(r"(version \d|failed): (\d+)", line):

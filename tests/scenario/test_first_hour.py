@@ -1,4 +1,4 @@
-"""What newcomers meet in their first hour: identity, regions, keys, mistakes, and what slipway reports about them."""
+"""The first hour of a new user: identity, regions, keys, mistakes, and what slipway reports about them."""
 import datetime
 import os
 import shutil
@@ -247,7 +247,7 @@ def test_watching_a_version_that_exits_at_once_ends(fleet):
     assert run_env(fleet.server, "deploy", fleet.name, "--max-failures", "x").returncode == 2
 
 
-# ---- what the server reports ----
+# ---- reports of the server ----
 
 def test_the_end_says_how_many_tasks_keep_running(start_slipway, mark):
     server = start_slipway()

@@ -45,7 +45,7 @@ def test_cancel_all(flow, tmp_path):
 
 
 def test_rollback(flow, tmp_path):
-    """What the flow has deployed is rolled back, dependents first; a node that was not there before says so."""
+    """The flow's deployments are rolled back, dependents first; a node that was not there before says so."""
     for name in "ab":
         flow.add(name, note(tmp_path, f"{name}-old"))
     flow.graph(("a",), ("b", ["a"]))

@@ -281,6 +281,9 @@ def test_words_are_those_of_the_field():
     ("src/base/planted.c", "/* Fine.\n * Nobody waits. */\n", "2: not 'Nobody'"),
     ("src/base/planted.c", "/* What stays. */\n", "1: a comment begins with 'What'"),
     ("src/base/planted.c", "/* Whose it is. */\n", "1: a comment begins with 'Whose'"),
+    ("tools/planted.py", "# Fine,\n# what follows continues it.\n\n# What comes.\n", "4: a comment begins with 'What'"),
+    ("tools/planted.py", 'def f():\n    """Whatever."""\n', "2: a comment begins with 'Whatever'"),
+    ("deploy/planted.yaml", "a: 1\n  # Whatever.\n", "2: a comment begins with 'Whatever'"),
     ("src/base/planted.c", "/* It goes on. */\n", "1: not 'goes on'"),
     ("docs/planted.md", "It lists what is there.\n", "1: not 'what is there'"),
     ("docs/planted.md", "No news.\n", "1: not 'news'"),
@@ -641,7 +644,7 @@ def test_readme_works_as_written(start_slipway):
         "greeter:1", "watcher:1", "watcher:2", "web:1"]
     assert spoken.stdout.count(": completed") == 3, "two deployments and a rollback"
     assert "watcher:1: 1 of 1 tasks active" in spoken.stdout
-    # What the README shows as answers is what came.
+    # The answers that README shows are those of the server.
     answers = re.findall(r"^```json\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
     assert answers
     said = re.sub(r"\s+", "", spoken.stdout)

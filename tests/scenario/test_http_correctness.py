@@ -271,7 +271,7 @@ def read_frame(file):
 # ---- the exchanges ----
 
 class After(io.RawIOBase):
-    """What was read before, and then the rest."""
+    """The bytes that were read before, and then the rest."""
 
     def __init__(self, early, file):
         super().__init__()
@@ -505,7 +505,7 @@ def make_web(slipway, target):
 
 
 def made(exchange, address, target, tls=False):
-    """What the client and the target saw."""
+    """The messages that the client and the target received."""
     target.take()
     client = Client(address, tls)
     try:
@@ -559,7 +559,7 @@ def test_a_gigabyte_is_uploaded(web, target, memory):
 
 
 def test_readers_that_are_slow_cost_little(web, memory):
-    """What they do not take stays where it is: with the target."""
+    """Unread bytes stay with the target."""
     before = memory()
     clients = [Client((web.address, web.http)) for _ in range(16)]
     bodies = [bytearray() for _ in clients]
@@ -599,7 +599,7 @@ CURL = {
 
 
 def curl(url, target, *arguments):
-    """What curl and the target saw, without what differs between versions of HTTP."""
+    """The messages of curl and the target, without differences between versions of HTTP."""
     target.take()
     done = subprocess.run(
         ["curl", "--silent", "--show-error", "--insecure", "--include", "--max-time", str(DEADLINE),

@@ -351,7 +351,7 @@ def test_conditions_and_how_they_are_answered(elb, world, given, answered):
     rule = world.rule(listener, 1, Conditions=[given])
     assert rule["Conditions"] == [{**given, **answered}]
     assert rules_of(elb, listener)["Rules"][0] == rule
-    # What was answered can be sent back.
+    # An answer can be sent back as a request.
     assert elb.modify_rule(RuleArn=rule["RuleArn"], Conditions=rule["Conditions"],
                            Actions=rule["Actions"])["Rules"] == [rule]
     elb.delete_listener(ListenerArn=listener["ListenerArn"])

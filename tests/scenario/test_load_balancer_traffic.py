@@ -101,7 +101,7 @@ def test_fifty_changes_of_weights_lose_nothing(network):
                                         DefaultActions=network.forward(dict(zip(groups, weights))))
             wait_for_all(loads)
     assert [load.failures for load in loads] == [[]] * 4
-    # Whatever was sent was answered, each connection and each datagram.
+    # Each connection and each datagram was answered.
     assert [load.count for load in loads] == [load.asked for load in loads]
     assert [line.ask() for line in lines] == sides
     for line in lines:
@@ -543,7 +543,7 @@ def test_a_killed_server_comes_back_with_its_traffic(start_slipway, backends):
     assert len(workers) >= 2
     for _ in range(3):
         server.kill()
-        # What is open continues.
+        # Open connections continue.
         assert line.ask() == "A"
         # Programs of before that hold the ports for longer than two seconds would impair it.
         for balancer, port, _ in ports:

@@ -349,7 +349,7 @@ def test_limits(elb):
     refused(elb.describe_account_limits, "ValidationError", "Marker", Marker="x")
 
 
-# ---- what a user types ----
+# ---- input of users ----
 
 def test_the_command_line(slipway, elb):
     """Every operation once more, by awscli."""

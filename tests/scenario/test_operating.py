@@ -27,7 +27,7 @@ def audit_lines(server):
         return [json.loads(line) for line in file]
 
 
-# ---- what it says of itself ----
+# ---- reports about itself ----
 
 @pytest.mark.sanitized
 def test_health_readiness_information(slipway):
@@ -312,7 +312,7 @@ def test_reset_is_for_ephemeral_servers(slipway):
 
 
 def test_reset_is_for_loopback(start_slipway):
-    """Whatever other addresses this machine has, none of them may reset."""
+    """No other address of this machine may reset a connection."""
     server = start_slipway("--ephemeral", "--listen", "0.0.0.0:0")
     port = server.url.rsplit(":", 1)[1]
     server.url = f"http://127.0.0.1:{port}"

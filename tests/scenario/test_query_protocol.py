@@ -26,7 +26,7 @@ PACKAGE = os.path.join(SOURCE,
                        "tests/scenario/node_modules/@aws-sdk/client-elastic-load-balancing-v2")
 OLD_MODEL = os.path.join(os.path.dirname(botocore.__file__), "data/elbv2/2015-12-01/service-2.json")
 
-# What a form and XML must escape, white space that they must keep, and characters of 2 to 4 bytes.
+# Characters that a form and XML must escape, white space that they must keep, and characters of 2 to 4 bytes.
 TEXT = "a b+c&d=e%2F/~<f>\"g'*()é€😀 ]]>\t\n.\r\n;-_"
 
 # Each line of the input is [operation, request, answer as XML, status]; the output is a list of
@@ -74,7 +74,7 @@ def output_of(*command, text=""):
 
 
 def convert(jobs):
-    """What convert-query makes of the jobs, in their order."""
+    """The results of convert-query for the jobs, in their order."""
     text = "".join(json.dumps({"service": SERVICE, **job}) + "\n" for job in jobs)
     program = os.path.join(os.path.dirname(slipway_program()), "convert-query")
     results = [json.loads(line) for line in output_of(program, text=text).split("\n") if line]
@@ -228,7 +228,7 @@ def test_empty_lists_and_nothing(model):
 
 
 def test_our_requests(model):
-    """What our side sends to a remote service is what botocore would send."""
+    """Our requests to a remote service equal those of botocore."""
     wanted, jobs = [], []
     for operation in operations_of(model):
         request = rich(operation.input_shape)
@@ -294,7 +294,7 @@ def test_answers_of_others(model):
 
 
 def test_answers_come_back(model):
-    """What our side writes our side reads: also what is empty."""
+    """Our side reads its own output, also empty values."""
     operations = operations_of(model)
     answers = [rich(operation.output_shape) for operation in operations]
     answers += [{name: [] for name, member in operation.output_shape.members.items()

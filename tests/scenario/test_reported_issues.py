@@ -309,7 +309,7 @@ def test_a_killed_program_is_reported_and_replaced(ecs):
 
 
 def test_the_real_agent_is_accepted(ecs, slipway):
-    """What an agent sends from its start to the end of a task."""
+    """The messages of an agent from its start to the end of a task."""
     cluster = "agents"
     ecs.create_cluster(clusterName=cluster)
     assert ecs.discover_poll_endpoint(cluster=cluster)["endpoint"].startswith("http")

@@ -113,7 +113,7 @@ NOT_UNDERSTOOD = re.compile(r"is not a (member|parameter) of|: expected |belongs
 
 @pytest.mark.sanitized
 def test_boto3_speaks_every_operation(slipway, model):
-    """What botocore makes of all members is understood, whatever is then said about it."""
+    """Requests of botocore with all members are parsed, even if they are then rejected."""
     client = rest_client(slipway)
     for name, operation in model["operations"].items():
         method = getattr(client, re.sub(r"(?<!^)([A-Z])", r"_\1", name).lower())

@@ -332,7 +332,7 @@ def test_instances_share_the_machine(start_slipway, mark):
     mark.wait_for(3)
 
 
-# ---- what outlives what ----
+# ---- lifetimes ----
 
 @pytest.mark.sanitized
 def test_tasks_go_on_when_the_server_ends(start_slipway, mark, tmp_path):

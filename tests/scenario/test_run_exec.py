@@ -65,7 +65,7 @@ def test_logs(slipway, ecs, mark):
 
 
 def test_logs_of_a_chosen_container(slipway, ecs, mark):
-    """What is said last before an end, containerd may lose."""
+    """containerd may lose the last output before an end."""
     arn, = run(ecs, define(
         ecs, "two", container(mark, "echo app; sleep 1", dependsOn=[
             {"containerName": "beside", "condition": "COMPLETE"}]),

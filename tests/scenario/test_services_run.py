@@ -239,7 +239,7 @@ def test_a_version_that_fails_is_rolled_back(slipway, ecs, mark, script):
     assert told["taskDefinition"] == good
     mark.wait_for(2, VERSION="1")
     mark.wait_for(0, VERSION="2")
-    # What is gone was stopped by the service, to bring the revision in again; the rest is as it was.
+    # The missing tasks were stopped by the service, to start the revision again; the others are unchanged.
     after = mark.processes()
     for pid, environment in before.items():
         assert pid in after or describe(ecs, environment["SLIPWAY_TASK"])["stopCode"] == \

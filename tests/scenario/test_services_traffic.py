@@ -62,7 +62,7 @@ def lookup(server, name, type_=TYPE_A):
 # ---- programs ----
 
 class Programs:
-    """What the programs of a test wrote down, by task."""
+    """The records of the programs of a test, by task."""
 
     def __init__(self, folder):
         self.folder = str(folder)
@@ -761,7 +761,7 @@ def test_services_on_the_machines_own_network(traffic, programs):
     assert traffic.instances(registry) == {}
 
 
-# ---- what is refused ----
+# ---- rejected requests ----
 
 def test_what_cannot_work_is_refused(traffic, programs):
     balancer = traffic.balancer()

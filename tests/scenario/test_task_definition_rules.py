@@ -1,4 +1,4 @@
-"""What RegisterTaskDefinition refuses: a table of requests with the words of the answer. Nothing is
+"""Requests that RegisterTaskDefinition rejects: a table of requests with the words of the answer. Nothing is
 stored, and no revision is used up, by a request that was refused."""
 import copy
 

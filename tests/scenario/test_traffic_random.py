@@ -150,7 +150,7 @@ class World:
 
     def do_attributes(self):
         values = {"load_balancing.algorithm.type": self.random.choice(("round_robin", "least_outstanding_requests")),
-                  # What is under way ends well before: later than that it may be cut off.
+                  # Requests under way end well before: later than that they may be cut off.
                   "deregistration_delay.timeout_seconds": self.random.choice(("60", "90", "300"))}
         self.web.elb.modify_target_group_attributes(
             TargetGroupArn=self.web.groups["c"],
@@ -198,7 +198,7 @@ class World:
         if self.random.random() < 0.3:
             self.kill("proxy-worker")
 
-    # ---- what must be ----
+    # ---- properties ----
 
     def check(self):
         self.web.wait_until_settled()

@@ -264,7 +264,7 @@ def test_an_older_server_in_the_middle_of_a_deployment(upgraded):
         return [upgraded.mark.tasks(VERSION=str(number)) for number in (1, 2)]
 
     assert upgraded.written() == left
-    # What was asked to start or stop before may still do so, but nothing more.
+    # Tasks may still start or stop if that was requested before, but no others.
     assert len(places()[0]) >= INSTANCES - 2
     found = wait_until(lambda: (now := places()) and all(map(len, now)) and now, "some have the one, some the other")
     with pytest.raises(AssertionError):

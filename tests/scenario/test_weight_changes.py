@@ -78,7 +78,7 @@ def test_fifty_changes_under_clients_of_every_kind(slipway):
     assert told["kept"]["sides"] == ["AB"] * KEPT
     assert set(left) == set(processes)
     for pid in processes:
-        # What happens to be under way comes and goes; what is lost with every change is there at each look.
+        # Requests under way vary; those that each change loses are seen in each sample.
         most = max(size[pid] for size in sizes[WARM:WARM + LOOKS])
         least = min(size[pid] for size in sizes[-LOOKS:])
         assert least <= most * 1.05 + 1024 * 1024, [size[pid] for size in sizes]

@@ -1,4 +1,4 @@
-"""What benchmarks over the wire share: a server, signed requests for wrk, CPU time, tables."""
+"""Shared by benchmarks over the wire: a server, signed requests for wrk, CPU time, tables."""
 import contextlib
 import datetime
 import json

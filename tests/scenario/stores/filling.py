@@ -1,4 +1,4 @@
-"""What a database of an earlier slipway is made of, and what is asked of a server that has it.
+"""The content of a database of an earlier slipway, and the requests to a server that has it.
 
 fill() makes some of everything through the API; ask_everything() asks for all of it. Both are used by the program
 `make` beside this file, which writes fixtures, and the second by test_upgrade.py, which compares.
