@@ -240,17 +240,17 @@ static void confine(const struct launch *launch, const struct account *account, 
 	bool root = geteuid() == 0;
 	int code = root ? confinement_limit_capabilities(launch->capabilities) : 0;
 
-	limit_processes(launch, report);
 	become(account, report);
 	if (code == 0 && root)
 		code = confinement_take_capabilities(launch->capabilities);
 	if (code < 0)
 		give_up(report, -code, "limit capabilities");
-	if (!launch->hidden)
-		return;
-	code = confinement_cover_as_user(launch->hidden);
+	if (launch->hidden)
+		code = confinement_cover_as_user(launch->hidden);
 	if (code < 0)
 		give_up(report, -code, "hide folders of slipway");
+	/* In the new user namespace, where only the program's own processes count. */
+	limit_processes(launch, report);
 }
 
 static void take_streams(const struct launch *launch, int *report)
