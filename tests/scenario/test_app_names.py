@@ -206,6 +206,10 @@ def roll_back(app):
     assert [stage["state"] for stage in ended["stages"] if stage["kind"] == "ROLLBACK"] == ["SUCCESS"]
     again = app.run("deployment", "rollback", app.name)
     assert again.returncode == 1 and "only a deployment that succeeded" in again.stderr, again.stderr
+    # It is compared with the deployment before.
+    wait_until(lambda: [app.name, "SYNCED"] in [line.split()[:2] for line in
+                                                app.run("app", "list").stdout.split("\n")],
+               "it is in sync")
 
 
 def test_a_rollback_after_success(world):

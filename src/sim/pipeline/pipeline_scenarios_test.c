@@ -290,6 +290,22 @@ static void test_rollback_after_the_cut_over(void **state) /* scenario 33, both 
 	}
 }
 
+static void test_rollback_with_an_empty_primary_group(void **state) /* scenario 35, both variants */
+{
+	(void)state;
+	for (unsigned services = 0; services < 2; services++) {
+		struct pipeline_scenario scenario = BLUE_GREEN(services, false);
+		struct pipeline_scenario_result result;
+
+		/* I1 is broken by a weight for a group without healthy targets. */
+		scenario.course.fails_at = 2;
+		scenario.sick_for_ms = 90000;
+		result = play(scenario, "FAILURE");
+		assert_string_equal(result.moments, "100/0; 0/100; 100/0");
+		pipeline_scenario_result_free(&result);
+	}
+}
+
 static void test_first_deployment_fails(void **state) /* scenario 36 */
 {
 	(void)state;
@@ -400,6 +416,7 @@ int main(void)
 		cmocka_unit_test(test_unhealthy_canary),
 		cmocka_unit_test(test_rollback_after_routing),
 		cmocka_unit_test(test_rollback_after_the_cut_over),
+		cmocka_unit_test(test_rollback_with_an_empty_primary_group),
 		cmocka_unit_test(test_first_deployment_fails),
 		cmocka_unit_test(test_rollback_fails),
 		cmocka_unit_test(test_cancel),

@@ -315,6 +315,23 @@ static int deploy_again(struct pipeline_sim *sim, enum pipeline_deployment_state
 	return 0;
 }
 
+static int make_primary_sick(struct pipeline_sim *sim, const struct pipeline_scenario *scenario,
+	struct err *err)
+{
+	enum pipeline_deployment_state state;
+	int code = 0;
+
+	if (scenario->sick_for_ms == 0)
+		return 0;
+	while (code >= 0 && pipeline_checker_find_unused(sim->checker) != PIPELINE_BLUE &&
+		!pipeline_sim_has_ended(sim, &state))
+		code = pass_time(sim, STEP_US, err);
+	sim->sick_group = PIPELINE_BLUE;
+	sim->sick_since_us = runner_now_us(sim->root);
+	sim->sick_until_us = sim->sick_since_us + scenario->sick_for_ms * INT64_C(1000);
+	return code;
+}
+
 static int play(struct pipeline_sim *sim, const struct pipeline_scenario *scenario,
 	struct pipeline_scenario_result *result, struct err *err)
 {
@@ -330,6 +347,8 @@ static int play(struct pipeline_sim *sim, const struct pipeline_scenario *scenar
 	code = pipeline_sim_deploy(sim, 2, err);
 	if (code >= 0)
 		code = scale(sim, scenario, err);
+	if (code >= 0)
+		code = make_primary_sick(sim, scenario, err);
 	for (unsigned at_ms = 0; code >= 0 && at_ms < scenario->cancels_after_ms; at_ms += STEP_MS)
 		code = pass_time(sim, STEP_US, err);
 	if (code >= 0 && scenario->cancels_after_ms > 0)

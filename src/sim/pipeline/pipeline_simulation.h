@@ -62,8 +62,10 @@ struct pipeline_scenario {
 	/* "{'name':'ECS_SYNC',…},…" instead of the five usual stages; "" is quick sync. NULL: the usual ones. */
 	const char *stages;
 	bool is_canary_registered_by_ecs, has_preview;
-	bool is_broken;           /* the new version never becomes healthy */
-	bool is_first;            /* there was no service before */
+	bool is_broken; /* the new version never becomes healthy */
+	bool is_first;  /* there was no service before */
+	/* When the canary has all of the traffic, the targets of the primary group are unhealthy for so long; 0: never. */
+	unsigned sick_for_ms;
 	bool allows_interruption; /* clients may reach nothing for a while */
 	/* Calls of this operation are refused so many times after the deployment has begun to roll back; NULL: none. */
 	const char *refused;
