@@ -99,13 +99,16 @@ static bool is_healthy(const struct deployment_pass *pass, enum set_role role,
 
 /* ---- names ---- */
 
-int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct err *err)
+int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, bool *ret_has_weights,
+	struct err *err)
 {
 	struct json *request = json_new_object(pass->arena), *answer = NULL;
+	struct span policy;
 	int64_t most = 0;
 	int code;
 
 	*ret_ttl_ms = 0;
+	*ret_has_weights = false;
 	if (!pass->bundle.has_service || !describe_has_names(pass))
 		return 0;
 	json_set_string(pass->arena, request, "Id", describe_registry_id(pass));
@@ -116,6 +119,8 @@ int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct 
 		most = ttl > most ? ttl : most;
 	}
 	*ret_ttl_ms = most * 1000 + TTL_MARGIN_MS;
+	policy = json_text(json_path(answer, "Service.DnsConfig.RoutingPolicy"));
+	*ret_has_weights = !pass->outcall.is_remote && policy.data && span_is(policy, "WEIGHTED");
 	return code;
 }
 

@@ -160,8 +160,10 @@ int observed_read(struct deployment_pass *pass, struct observed *ret_observed, s
 /* Why an operation of Cloud Map that the stage began has failed, if more than `most` of them have since then; SPAN_NONE. */
 struct span observed_failed_operation(const struct deployment_pass *pass, struct span stage,
 	int64_t since_ms, size_t most);
-/* The longest time for which clients keep records of the service's name, with a margin; 0 without a name. */
-int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, struct err *err);
+/* The longest time for which clients keep records of the service's name, with a margin; 0 without a name. *ret_has_weights:
+ * it answers by SLIPWAY_WEIGHT. */
+int observed_read_ttl(struct deployment_pass *pass, int64_t *ret_ttl_ms, bool *ret_has_weights,
+	struct err *err);
 
 /* ---- carrying out (carry_out.c) ---- */
 

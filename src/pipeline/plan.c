@@ -8,6 +8,7 @@
 
 #define WHOLE 100
 #define REGEX_MESSAGE_SIZE 256
+#define EXACT_PERCENT 0.5 /* a smaller error is none */
 
 struct planner {
 	const struct plan_input *input;
@@ -174,6 +175,12 @@ static void check_share(struct planner *planner, struct plan_stage *planned, int
 	planned->note = arena_format(planner->arena,
 		"wanted %d%%, reachable %.3g%% (%d primary + %d canary)", (int)wanted, reached,
 		(int)share.primary, (int)share.canary);
+	if (error >= EXACT_PERCENT && planner->input->has_weights)
+		warn(planner,
+			"stage %.*s: an exact share is possible for this name, by SLIPWAY_WEIGHT "
+			"of "
+			"the instances",
+			SPAN_ARGS(planned->stage->id));
 	if (input->tolerance >= 0 && error > (double)input->tolerance)
 		refuse(planner, "stage %.*s: %.*s; the tolerance is %d%%",
 			SPAN_ARGS(planned->stage->id), SPAN_ARGS(planned->note),

@@ -32,6 +32,7 @@ struct plan_input {
 	const struct live_service *live;
 	enum plan_strategy forced;
 	struct span commit_message; /* its subject is compared; "": none */
+	bool has_weights;           /* its name is slipway's own, and answers by SLIPWAY_WEIGHT */
 	bool needs_approval;        /* of the flow that deploys it, before the first stage */
 	bool starts_flow;
 };

@@ -260,7 +260,8 @@ static int plan(struct deployment_pass *pass, struct err *err)
 	int code = observed_read_before(pass, &pass->source.before, err);
 
 	if (code >= 0)
-		code = observed_read_ttl(pass, &record->facts.record_ttl_ms, err);
+		code = observed_read_ttl(pass, &record->facts.record_ttl_ms, &input.has_weights,
+			err);
 	/* The endpoint refuses: the same plan would fail again. */
 	if (code == -EREMOTEIO && pass->failure.status < 500 &&
 		!aws_call_was_throttled(&pass->failure))

@@ -175,6 +175,18 @@ def test_a_canary_that_is_too_small_for_all_traffic(app):
     assert calls(app.server) == before
 
 
+def test_a_share_that_weights_reach(app, traffic):
+    """A name of this server that answers by weights."""
+    weighted = traffic.names.create_service(
+        Name="weighted", NamespaceId=traffic.namespace()[0],
+        DnsConfig={"RoutingPolicy": "WEIGHTED", "DnsRecords": [{"Type": "A", "TTL": 2}]})["Service"]
+    app.service(2, registry=weighted["Arn"])
+    use(app, CANARY, alwaysUsePipeline=True)
+    warnings = plan(app)[0]["warnings"]
+    assert "stage stage-2: an exact share is possible for this name, by SLIPWAY_WEIGHT of the instances" \
+        in warnings, warnings
+
+
 def test_a_share_that_cannot_be_reached(app):
     """Scenario 9."""
     use(app, CANARY, alwaysUsePipeline=True)
@@ -183,6 +195,7 @@ def test_a_share_that_cannot_be_reached(app):
     share = "wanted 10%, reachable 33.3% (2 primary + 1 canary)"
     assert share in shown.stdout and deployment["stages"][1]["note"] == share
     assert any("long-lived connections (gRPC" in text for text in deployment["warnings"])
+    assert not any("SLIPWAY_WEIGHT" in text for text in deployment["warnings"])
     app.spec["input"]["serviceDiscovery"] = {"tolerance": 5}
     deployment, shown = plan(app, code=1)
     assert "33.3%" in shown.stderr and deployment["state"] == "FAILURE"
