@@ -55,8 +55,6 @@ int app_print_plan(const struct app *app, const struct json *deployment);
 void app_print_applications(const struct app *app, const struct json *applications);
 void app_print_repositories(const struct app *app, const struct json *repositories);
 void app_print_deployments(const struct app *app, const struct json *deployments);
-/* "stage canary (ECS_CANARY_ROLLOUT)  RUNNING  12 s  the canary is not steady" */
-struct span app_stage_line(const struct app *app, const struct json *stage);
 struct span app_text(const struct json *object, const char *name);
 /* "15:04:05" of a time in UTC. */
 struct span app_clock(const struct app *app, const struct json *object, const char *name);

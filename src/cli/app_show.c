@@ -40,31 +40,6 @@ int app_result(const struct json *deployment)
 	return span_is(app_text(deployment, "state"), "SUCCESS") ? EXIT_OK : EXIT_NOT_COMPLETED;
 }
 
-/* Seconds that a stage has taken; -1: it has not ended. */
-static int64_t duration_of(const struct json *stage)
-{
-	double started = 0, ended = 0;
-
-	if (!json_double(json_get(stage, "startedAt"), &started) ||
-		!json_double(json_get(stage, "endedAt"), &ended))
-		return -1;
-	return (int64_t)(ended - started + 0.5);
-}
-
-struct span app_stage_line(const struct app *app, const struct json *stage)
-{
-	int64_t duration = duration_of(stage);
-	struct span reason = app_text(stage, "reason"), note = app_text(stage, "note");
-	struct span time =
-		duration >= 0 ? arena_format(app->arena, "%lld s", (long long)duration) : SPAN("");
-
-	if (reason.length == 0)
-		reason = note;
-	return arena_format(app->arena, "%-16.*s %-20.*s %-11.*s %6.*s  %.*s",
-		SPAN_ARGS(app_text(stage, "id")), SPAN_ARGS(app_text(stage, "kind")),
-		SPAN_ARGS(app_text(stage, "state")), SPAN_ARGS(time), SPAN_ARGS(reason));
-}
-
 void app_print_changes(const struct json *changes)
 {
 	if (json_array_count(changes) == 0) {

@@ -11,11 +11,6 @@ static const char *const states[] = {
 	[APPROVAL_TIMED_OUT] = "TIMED_OUT",
 };
 
-const char *approval_state_name(enum approval_state state)
-{
-	return states[state];
-}
-
 static int64_t minimum_of(const struct approval *approval)
 {
 	return approval->minimum > 0 ? approval->minimum : 1;

@@ -39,7 +39,6 @@ enum approval_state {
 
 /* A later vote does not change an approval, rejection or timeout. */
 enum approval_state approval_state(const struct approval *approval, int64_t now_ms);
-const char *approval_state_name(enum approval_state state);
 
 /* Adds a vote; a user that votes the same again counts once. digest: of the plan that the user saw; "" if it was not
  * given. -EACCES: not an approver; -ESTALE: the plan has changed; -ETIMEDOUT; -EALREADY: it was decided; -E2BIG. */

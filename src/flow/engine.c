@@ -32,7 +32,8 @@ static void list_node(struct flow_engine *engine, uint32_t node)
 	engine->nodes[node].is_listed = true;
 }
 
-void flow_engine_mark(struct flow_engine *engine, uint32_t node)
+/* The record has changed: it is stored, and its step may be another one. */
+static void note_change(struct flow_engine *engine, uint32_t node)
 {
 	if (!engine->nodes[node].is_changed)
 		queue_put(&engine->changed, engine->graph->node_count, node);
@@ -173,7 +174,7 @@ void flow_engine_set_deadline(struct flow_engine *engine, uint32_t node, int64_t
 		put_timer(engine, node, at_ms);
 	else
 		heap_remove(&engine->timers, &engine->nodes[node].timer);
-	flow_engine_mark(engine, node);
+	note_change(engine, node);
 }
 
 void flow_engine_move(struct flow_engine *engine, uint32_t node, enum flow_node_state state,
@@ -316,7 +317,7 @@ static void stop_node(struct flow_engine *engine, uint32_t node, enum flow_stop 
 		record->stop = (uint8_t)how;
 	record->stop_reason = (uint8_t)reason;
 	record->cause = cause;
-	flow_engine_mark(engine, node);
+	note_change(engine, node);
 }
 
 void flow_engine_close(struct flow_engine *engine, enum flow_reason reason, uint32_t cause,
@@ -429,7 +430,7 @@ struct flow_engine *flow_engine_new(const struct flow_graph *graph, const struct
 	for (uint32_t i = 0; i < graph->node_count; i++) {
 		engine->nodes[i].record.cause = FLOW_NO_NODE;
 		engine->nodes[i].record.since_ms = now_ms;
-		flow_engine_mark(engine, i);
+		note_change(engine, i);
 	}
 	recount(engine);
 	/* A disabled node stays disabled when one of its dependencies is, too. */

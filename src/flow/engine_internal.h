@@ -51,8 +51,6 @@ static inline int64_t flow_engine_timer_ms(const struct heap_item *timer)
 	return timer->at / TIMERS_PER_MS;
 }
 
-/* The record has changed: it is to be stored, and its step may be another one. */
-void flow_engine_mark(struct flow_engine *engine, uint32_t node);
 void flow_engine_mark_flow(struct flow_engine *engine);
 /* Another state or phase; ends the deadline. */
 void flow_engine_move(struct flow_engine *engine, uint32_t node, enum flow_node_state state,

@@ -79,9 +79,6 @@ int flow_observe(struct flow_pass *pass, struct err *err);
 int flow_plan_node(struct flow_pass *pass, uint32_t node, struct err *err);
 /* While a node waits for approval of a plan from the latest files. */
 int flow_plan_again(struct flow_pass *pass, uint32_t node, struct err *err);
-/* Which deployment's files a node deploys now; "" with those of the flow. False: there are none. */
-bool flow_plan_find_source(struct flow_pass *pass, uint32_t node, struct span *ret_from,
-	struct span *ret_commit, enum flow_commit_source *ret_source);
 
 /* resolve.c: may block. */
 void flow_resolve_commits(struct flow_pass *pass);

@@ -7,7 +7,8 @@
 
 #define TARGET_POLL_MS 1000
 
-bool flow_plan_find_source(struct flow_pass *pass, uint32_t node, struct span *ret_from,
+/* The deployment whose files a node deploys now; "" with those of the flow. False: there are none. */
+static bool find_source(struct flow_pass *pass, uint32_t node, struct span *ret_from,
 	struct span *ret_commit, enum flow_commit_source *ret_source)
 {
 	const struct flow_node_definition *definition = &pass->definition.nodes[node];
@@ -184,7 +185,7 @@ int flow_plan_node(struct flow_pass *pass, uint32_t node, struct err *err)
 
 	if (!takes_part(pass, node, object))
 		return flow_pass_apply(pass, FLOW_EVENT_PLAN_DISABLED, node, err);
-	if (!flow_plan_find_source(pass, node, &facts->from, &facts->commit, &facts->source)) {
+	if (!find_source(pass, node, &facts->from, &facts->commit, &facts->source)) {
 		flow_pass_set_detail(pass, node,
 			SPAN("no deployment of the application has succeeded, and the head came "
 			     "without its files"));
@@ -212,7 +213,7 @@ int flow_plan_again(struct flow_pass *pass, uint32_t node, struct err *err)
 	if (facts->plan_deployment.length > 0)
 		return take_plan(pass, node, err);
 	if (!pass->definition.nodes[node].is_latest ||
-		!flow_plan_find_source(pass, node, &from, &commit, &source))
+		!find_source(pass, node, &from, &commit, &source))
 		return 0;
 	flow_pass_again_at(pass, pass->now_ms + TARGET_POLL_MS);
 	if (span_equal(from, facts->from) && span_equal(commit, facts->commit))

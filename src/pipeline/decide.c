@@ -38,30 +38,12 @@ static bool is_deletable(const struct deciding *deciding, enum set_role role)
 
 /* ---- decisions ---- */
 
-static const char *const call_names[] = {
-	[CALL_CREATE_SET] = "create set",
-	[CALL_SCALE_SET] = "scale set",
-	[CALL_MAKE_PRIMARY] = "make primary",
-	[CALL_DELETE_SET] = "delete set",
-	[CALL_SET_DESIRED_COUNT] = "set desired count",
-	[CALL_REGISTER_INSTANCE] = "register instance",
-	[CALL_DEREGISTER_INSTANCE] = "deregister instance",
-	[CALL_REGISTER_TARGET] = "register target",
-	[CALL_DEREGISTER_TARGET] = "deregister target",
-	[CALL_SET_WEIGHTS] = "set weights",
-};
-
 static const char *const role_names[] = {
 	[SET_OLD] = "old primary",
 	[SET_CANARY] = "canary",
 	[SET_NEW] = "new primary",
 	[SET_OTHER] = "other",
 };
-
-const char *call_kind_name(enum call_kind kind)
-{
-	return call_names[kind];
-}
 
 static bool call(struct deciding *deciding, enum call_kind kind, enum set_role role,
 	struct span target, int64_t number)

@@ -82,6 +82,4 @@ void decide_hold(const struct delivery *delivery, const struct snapshot *snapsho
 void decide_keep(const struct delivery *delivery, bool is_over, const struct snapshot *snapshot,
 	struct arena *arena, struct decision *ret_decision);
 
-const char *call_kind_name(enum call_kind kind);
-
 #endif

@@ -16,8 +16,8 @@ uint64_t canary_hash(const struct json *object)
 
 /* ---- reads ---- */
 
-struct canary_live canary_find(const struct canary_deciding *deciding, struct span api_version,
-	struct span kind, struct span name)
+static struct canary_live canary_find(const struct canary_deciding *deciding,
+	struct span api_version, struct span kind, struct span name)
 {
 	const struct object_id id = {.api_version = api_version,
 		.kind = kind,

@@ -21,8 +21,6 @@ struct canary_deciding {
 
 /* ---- reads ---- */
 
-struct canary_live canary_find(const struct canary_deciding *deciding, struct span api_version,
-	struct span kind, struct span name);
 struct canary_live canary_find_object(const struct canary_deciding *deciding,
 	const struct json *object);
 const struct json *canary_find_service_object(const struct canary_deciding *deciding,

@@ -11,7 +11,8 @@ const struct span *const crd_texts[CRD_TEXTS] = {
 
 #define ASK_AGAIN_US INT64_C(100000)
 
-int crd_check(struct kube_client *client, struct err *err)
+/* -ENOENT: the API server does not serve all of them; the message says what to do. */
+static int crd_check(struct kube_client *client, struct err *err)
 {
 	const struct kube_kind *const kinds[] = {
 		&release_kind, &release_history_kind, &release_canary_kind};

@@ -16,8 +16,6 @@ extern const struct span *const crd_texts[CRD_TEXTS];
 int crd_install(struct kube_client *client, struct runner *runner, int64_t timeout_ms,
 	void (*installed)(void *context, const struct json *object), void *context,
 	struct err *err);
-/* Whether the API server serves all of them: 0, -ENOENT with a sentence that says what to do. */
-int crd_check(struct kube_client *client, struct err *err);
 
 /* The parts: crds.yaml, namespace.yaml, release-rights.yaml, canary-rights.yaml. */
 extern const struct span crd_text, namespace_text, rights_text, canary_rights_text;
