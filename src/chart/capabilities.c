@@ -100,10 +100,16 @@ static struct value fields_plain(struct arena *arena, const struct object *objec
 	return value_of_map(map);
 }
 
+/* As JSON has them, in the order of Go's fields. */
+static const char *const kube_version_names[] = {"Version", "Major", "Minor", NULL};
+static const char *const helm_version_names[] = {
+	"version", "git_commit", "git_tree_state", "go_version", "kube_client_version", NULL};
+static const char *const capabilities_names[] = {"KubeVersion", "APIVersions", "HelmVersion", NULL};
+
 static const struct object_class kube_version_class = {"common.KubeVersion", "struct", fields_get,
-	fields_print, fields_plain, false, kube_version_print_argument};
-static const struct object_class helm_version_class = {
-	"version.BuildInfo", "struct", fields_get, fields_print, fields_plain, true, NULL};
+	fields_print, fields_plain, false, kube_version_print_argument, kube_version_names};
+static const struct object_class helm_version_class = {"version.BuildInfo", "struct", fields_get,
+	fields_print, fields_plain, true, NULL, helm_version_names};
 
 static int capabilities_get(struct run *run, struct object *object, struct span name,
 	const struct value *arguments, size_t count, struct value *ret_value)
@@ -145,7 +151,7 @@ static void capabilities_print(const struct object *object, struct buffer *out)
 }
 
 static const struct object_class capabilities_class = {"*common.Capabilities", "ptr",
-	capabilities_get, capabilities_print, capabilities_plain, true, NULL};
+	capabilities_get, capabilities_print, capabilities_plain, true, NULL, capabilities_names};
 
 /* major.minor[.patch…]: numbers joined by dots at the front, other text behind them. */
 static bool split_version(struct span text, uint64_t parts[3], size_t *ret_count)
@@ -178,15 +184,16 @@ struct span capabilities_version(const struct capabilities *capabilities)
 static int make_kube_version(struct arena *arena, const char *text, struct object **ret_object,
 	struct err *err)
 {
-	static const char *const names[] = {"Version", "Major", "Minor"};
 	struct fields *fields = arena_allocate(arena, sizeof(*fields));
 	uint64_t parts[3] = {0};
 	size_t count;
 
 	if (!split_version(span_of(text), parts, &count))
 		return err_set(err, -EINVAL, "invalid Kubernetes version '%s'", text);
-	*fields = (struct fields){
-		.object = {&kube_version_class}, .count = 3, .names = names, .json_names = names};
+	*fields = (struct fields){.object = {&kube_version_class},
+		.count = 3,
+		.names = kube_version_names,
+		.json_names = kube_version_names};
 	fields->values[0] = arena_format(arena, "%s%s", text[0] == 'v' ? "" : "v", text);
 	fields->values[1] = arena_format(arena, "%llu", (unsigned long long)parts[0]);
 	fields->values[2] = arena_format(arena, "%llu", (unsigned long long)parts[1]);
@@ -203,14 +210,12 @@ static struct object *make_helm_version(struct arena *arena)
 {
 	static const char *const names[] = {
 		"Version", "GitCommit", "GitTreeState", "GoVersion", "KubeClientVersion"};
-	static const char *const json_names[] = {
-		"version", "git_commit", "git_tree_state", "go_version", "kube_client_version"};
 	struct fields *fields = arena_allocate(arena, sizeof(*fields));
 
 	*fields = (struct fields){.object = {&helm_version_class},
 		.count = 5,
 		.names = names,
-		.json_names = json_names,
+		.json_names = helm_version_names,
 		.values = {SPAN(CAPABILITIES_HELM_VERSION),
 			SPAN("43e8b7feece8beb0fcba47059ec9b522fd929a64"), SPAN("clean"),
 			SPAN("go1.26.5"), SPAN("v1.36")}};

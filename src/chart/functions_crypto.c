@@ -196,7 +196,7 @@ static struct value certificate_plain(struct arena *arena, const struct object *
 }
 
 static const struct object_class certificate_class = {"sprig.certificate", "struct",
-	certificate_get, certificate_print, certificate_plain, true, NULL};
+	certificate_get, certificate_print, certificate_plain, true, NULL, NULL};
 
 static struct value pair_value(struct run *run, struct span certificate, struct span key)
 {

@@ -187,7 +187,7 @@ static int time_get(struct run *run, struct object *object, struct span name,
 }
 
 static const struct object_class time_class = {
-	"time.Time", "struct", time_get, time_print, time_plain, false, NULL};
+	"time.Time", "struct", time_get, time_print, time_plain, false, NULL, NULL};
 
 /* ---- functions ----------------------------------------------------------------------------------- */
 

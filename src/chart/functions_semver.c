@@ -111,7 +111,7 @@ static struct value version_plain(struct arena *arena, const struct object *obje
 }
 
 static const struct object_class version_class = {
-	"*semver.Version", "ptr", version_get, version_print, version_plain, false, NULL};
+	"*semver.Version", "ptr", version_get, version_print, version_plain, false, NULL, NULL};
 
 static int semver_semver(struct run *run, const struct value *arguments, size_t count,
 	struct value *ret_value)

@@ -109,6 +109,27 @@ static bool write_map(struct writer *writer, const struct value_map *map)
 	return true;
 }
 
+/* With its names in the order of the class. */
+static bool write_object(struct writer *writer, const struct object *object)
+{
+	struct value value = object->class->plain ? object->class->plain(writer->arena, object)
+						  : value_of_map(value_map_new(writer->arena, 0));
+	struct value_map ordered;
+	const struct value *found;
+
+	if (!object->class->order)
+		return write_value(writer, value);
+	ordered = (struct value_map){0, value.map->count,
+		arena_allocate_array(writer->arena, value.map->count, sizeof(*ordered.entries))};
+	for (const char *const *name = object->class->order; *name; name++) {
+		found = value_map_find(value.map, span_of(*name));
+		if (found)
+			ordered.entries[ordered.count++] =
+				(struct value_entry){span_of(*name), *found};
+	}
+	return write_map(writer, &ordered);
+}
+
 static bool write_value(struct writer *writer, struct value value)
 {
 	if (writer->depth > VALUE_DEPTH_MAX || writer->out->failed)
@@ -129,11 +150,7 @@ static bool write_value(struct writer *writer, struct value value)
 	case VALUE_BYTES: write_text(writer, number_base64(writer->arena, value.text)); return true;
 	case VALUE_LIST: return write_list(writer, value.list);
 	case VALUE_MAP: return write_map(writer, value.map);
-	case VALUE_OBJECT:
-		return write_value(writer,
-			value.object->class->plain
-				? value.object->class->plain(writer->arena, value.object)
-				: value_of_map(value_map_new(writer->arena, 0)));
+	case VALUE_OBJECT: return write_object(writer, value.object);
 	}
 	return false;
 }

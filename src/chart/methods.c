@@ -66,10 +66,6 @@ static int files_as(struct run *run, const struct value_map *files, bool base64,
 {
 	struct value_map *map = value_map_new(run->arena, files->count);
 
-	if (files->count == 0) {
-		*ret_value = value_string(SPAN(""));
-		return 0;
-	}
 	for (uint32_t i = 0; i < files->count; i++) {
 		struct span data = files->entries[i].value.text;
 
@@ -153,13 +149,21 @@ static int values_call(struct run *run, struct value values, struct span name,
 		code = need_text(run, name, arguments, count);
 		if (code < 0)
 			return code;
-		table = values_table(values.map, arguments[0].text);
+		table = arguments[0].text.length ? values_table(values.map, arguments[0].text)
+						 : NULL;
 		if (!table)
 			return run_fail(run, "\"%.*s\" is not a table",
 				SPAN_ARGS(arguments[0].text));
 		*ret_value = value_of_map(table);
 		ret_value->type = TYPE_VALUES;
 		return 0;
+	}
+	if (span_is(name, "PathValue")) {
+		code = need_text(run, name, arguments, count);
+		if (code == 0 && !values_find_path(values.map, arguments[0].text, ret_value))
+			code = run_fail(run, "\"%.*s\" is not a value",
+				SPAN_ARGS(arguments[0].text));
+		return code;
 	}
 	return 1;
 }

@@ -117,6 +117,8 @@ struct object_class {
 	bool fields_only; /* names are fields, which take no arguments */
 	/* Optional: for fmt functions, where Go does not find a String method of the pointer. */
 	void (*print_argument)(const struct object *object, struct buffer *out);
+	/* Optional: names of `plain` in the order in which toJson writes them, NULL at the end. */
+	const char *const *order;
 };
 
 struct object {

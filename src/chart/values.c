@@ -34,8 +34,7 @@ struct value_map *values_table(const struct value_map *values, struct span path)
 	return map;
 }
 
-/* A value at a path that is not a map; false if there is none. */
-static bool path_value(const struct value_map *values, struct span path, struct value *ret_value)
+bool values_find_path(const struct value_map *values, struct span path, struct value *ret_value)
 {
 	const char *dot = memrchr(path.data, '.', path.length);
 	struct span key = path;
@@ -308,7 +307,7 @@ static void apply_conditions(struct arena *arena, struct chart *chart,
 
 			if (part.length == 0)
 				continue;
-			if (path_value(values,
+			if (values_find_path(values,
 				    arena_format(arena, "%.*s%.*s", SPAN_ARGS(prefix),
 					    SPAN_ARGS(part)),
 				    &value) &&

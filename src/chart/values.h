@@ -23,4 +23,7 @@ int values_process_dependencies(struct arena *arena, struct chart *chart,
 /* The map at a path "a.b.c", or NULL. */
 struct value_map *values_table(const struct value_map *values, struct span path);
 
+/* A value at a path that is not a map; false if there is none. */
+bool values_find_path(const struct value_map *values, struct span path, struct value *ret_value);
+
 #endif

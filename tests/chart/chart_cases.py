@@ -138,6 +138,17 @@ CASES = {
          "templates/a.yaml": "a: {{ tpl .Values.t . }}\nb: |\n{{ tpl (.Files.Get \"conf/app.ini\") . | indent 2 }}\n"
          "c: {{ .Files.GetBytes \"conf/b.bin\" | toString | b64enc }}\nd: {{ .Files.Get \"none\" | quote }}\n"
          "{{ if .Values.fail }}{{ tpl .Values.broken . }}{{ end }}\n"}, [(), ("--set", "fail=true")]),
+    "files-of-nothing": (
+        {"Chart.yaml": CHART, "templates/a.yaml": "data:\n{{ (.Files.Glob \"none/*\").AsConfig | indent 2 }}\n"
+         "{{ (.Files.Glob \"none/*\").AsSecrets | indent 2 | quote }}: 1\nall: {{ .Files.AsConfig | quote }}\n"}, [()]),
+    "paths-of-values": (
+        {"Chart.yaml": CHART, "values.yaml": "a: {b: {c: 1}, d: null}\nlist: [1]\npath: a.b.c\n",
+         "templates/a.yaml": "{{ if .Values.table }}a: {{ .Values.Table .Values.path | toJson }}{{ else }}"
+         "a: {{ .Values.PathValue .Values.path | toJson }}{{ end }}\n"},
+        [(), ("--set", "path=list"), ("--set", "path=a"), ("--set", "path=a.d"), ("--set", "path=none"),
+         ("--set", "path=a.none"), ("--set", "path=none.b"), ("--set", "path=list.b"), ("--set", "path="),
+         ("--set", "path=a."), ("--set", "path=a.b,table=1"), ("--set", "path=,table=1"),
+         ("--set", "path=a.b.c,table=1"), ("--set", "path=none,table=1")]),
     "required-and-fail": (
         {"Chart.yaml": CHART, "templates/a.yaml": "a: {{ required \"need a\" .Values.a }}\n"
          "{{ if .Values.stop }}{{ fail \"stop\" }}{{ end }}\n"},
