@@ -199,6 +199,25 @@ int claims_forget(struct claims *claims, struct store_transaction *transaction,
 		SEEDED_BUG(claims->config.bug_no_fence) ? STORE_ANY : claim->epoch, err);
 }
 
+bool claims_lost_lease(struct claims *claims)
+{
+	bool lost;
+
+	lock_take(&claims->lock);
+	lost = claims->standing != STANDING_RESIGNED &&
+	       !(claims->standing == STANDING_IN &&
+		       runner_now_us(claims->runner) < claims->lease_until_us);
+	lock_release(&claims->lock);
+	return lost;
+}
+
+int claims_require_lease(struct claims *claims, struct err *err)
+{
+	return claims_lost_lease(claims)
+		       ? err_set(err, -EAGAIN, "server '%s' has lost its lease", claims->server)
+		       : 0;
+}
+
 bool claims_has_lease(struct claims *claims, int64_t *ret_until_us)
 {
 	int64_t now_us = runner_now_us(claims->runner);

@@ -29,7 +29,9 @@
  *
  * A clean stop deletes the server's record (claims_resign), and others take over at once. A server
  * that finds its own name taken by a newer incarnation was replaced and stays down: two servers
- * that take the name from each other in turn would be worse.
+ * that take the name from each other in turn would be worse. At its start a server takes its name over at
+ * once if the lease is from its own state folder (it was killed), and waits for the end of a lease from
+ * another one: a copy of the folder, whose server must not be replaced while it lives.
  */
 #ifndef CONTROL_CLAIMS_H
 #define CONTROL_CLAIMS_H
@@ -48,6 +50,7 @@ extern const struct store_kind claim_kind;
 
 struct server_facts {
 	struct span incarnation;
+	struct span folder; /* may be empty */
 	int64_t lease_us;
 };
 
@@ -65,6 +68,11 @@ struct claims_config {
 	struct store *store;
 	const char *server; /* this server's name: unique among those that share the store */
 	int64_t lease_us;   /* 0: CLAIMS_LEASE_US */
+	/* Identifies the state folder that the name is from. A name whose lease is renewed from another folder is
+	 * not taken (-EBUSY), one from the same folder is taken at once. NULL: any is taken at once. */
+	const char *folder;
+	/* Takes no lease and so can acquire nothing: for a server that may only be read. */
+	bool passive;
 	/* Reports to operators: a lease lost, a server declared dead, this server replaced. */
 	void (*report)(void *context, const char *message);
 	void *report_context;
@@ -117,6 +125,10 @@ int claims_release(struct claims *claims, const struct claim *claim, struct err 
 int claims_forget(struct claims *claims, struct store_transaction *transaction,
 	const struct claim *claim, struct err *err);
 
+/* Whether this server must not act although it has not resigned: its lease ran out, or another has its name. */
+bool claims_lost_lease(struct claims *claims);
+/* -EAGAIN if so. */
+int claims_require_lease(struct claims *claims, struct err *err);
 /* Whether our lease holds now, and until when by runner_now_us. */
 bool claims_has_lease(struct claims *claims, int64_t *ret_until_us);
 const char *claims_server(const struct claims *claims);

@@ -18,6 +18,7 @@
 /* Clocks run alike, but not exactly: the holder counts a tenth less, the others a tenth more. */
 #define MARGIN_DIVISOR 10
 #define RENEWALS_PER_LEASE 3
+#define NAME_POLL_US INT64_C(50000)
 
 __attribute__((format(printf, 2, 3))) static void report(struct claims *claims, const char *format,
 	...)
@@ -44,8 +45,9 @@ static int write_lease(struct store_transaction *transaction, void *context, str
 {
 	const struct lease_write *lease = context;
 	struct span text = arena_format(store_transaction_arena(transaction),
-		"{\"incarnation\":\"%s\",\"leaseMicroseconds\":%" PRId64 "}", lease->incarnation,
-		lease->claims->config.lease_us);
+		"{\"incarnation\":\"%s\",\"leaseMicroseconds\":%" PRId64 ",\"folder\":\"%s\"}",
+		lease->incarnation, lease->claims->config.lease_us,
+		lease->claims->config.folder ? lease->claims->config.folder : "");
 
 	return store_put(transaction, &server_kind, span_of(lease->claims->server), SPAN(""), text,
 		lease->expected, err);
@@ -468,6 +470,62 @@ static void thread(void *context)
 
 /* ---- starting and stopping ---- */
 
+static int refuse_name(const struct claims *claims, struct err *err)
+{
+	return err_set(err, -EBUSY,
+		"a server with another state folder has the name '%s' (file 'host'), and runs: a "
+		"state "
+		"folder must not be copied to a second server; end that server, or remove 'host' "
+		"from "
+		"a copy whose tasks you do not need",
+		claims->server);
+}
+
+/* Until the name may be taken, and at which revision of its record: at once, unless its lease is from another
+ * folder. Such a lease is live if it is renewed before it has run out. */
+static int wait_for_name(struct claims *claims, uint64_t *ret_expected, struct err *err)
+{
+	uint64_t first = 0;
+	int64_t until_us = 0;
+
+	for (;;) {
+		_view_ struct store_view *view = store_view_open(claims->config.store);
+		const struct store_object *object =
+			store_get(view, &server_kind, span_of(claims->server));
+		const struct server_facts *facts = object ? object->facts : NULL;
+		struct observed observed = {.lease_us = facts ? facts->lease_us : 0};
+
+		*ret_expected = object ? object->revision : STORE_ABSENT;
+		if (!object || facts->folder.length == 0 ||
+			span_is(facts->folder, claims->config.folder))
+			return 0;
+		if (first == 0) {
+			first = object->revision;
+			until_us = runner_deadline_us(claims->runner, patience_us(&observed));
+		}
+		if (object->revision != first)
+			return refuse_name(claims, err);
+		if (runner_now_us(claims->runner) >= until_us)
+			return 0;
+		if (runner_sleep_until(claims->runner,
+			    runner_deadline_us(claims->runner, NAME_POLL_US)) < 0)
+			return err_set(err, -ECANCELED, "stopped while waiting for a lease to end");
+	}
+}
+
+/* The first registration. */
+static int take_name(struct claims *claims, struct err *err)
+{
+	uint64_t expected = STORE_ANY;
+	int code = claims->config.folder ? wait_for_name(claims, &expected, err) : 0;
+
+	if (code == 0)
+		code = register_server(claims, expected, err);
+	if (code == -ESTALE || claims->standing == STANDING_REPLACED)
+		return refuse_name(claims, err);
+	return code;
+}
+
 /* Names are written into JSON and into index texts as they are. */
 static int check_name(const char *name, struct err *err)
 {
@@ -507,7 +565,8 @@ int claims_start(const struct claims_config *config, struct claims **ret_claims,
 	claims->lease_until_us = INT64_MIN;
 	lock_init(&claims->lock);
 	lock_init(&claims->subscribers_lock);
-	code = register_server(claims, STORE_ANY, err);
+	claims->standing = config->passive ? STANDING_RESIGNED : STANDING_OUT;
+	code = config->passive ? 0 : take_name(claims, err);
 	claims->renew_at_us =
 		runner_deadline_us(claims->runner, claims->config.lease_us / RENEWALS_PER_LEASE);
 	if (code == 0)

@@ -39,6 +39,7 @@ static int server_extract(const struct store_object *object, void *facts, struct
 	if (code < 0)
 		return code;
 	server->incarnation = text_in_object(object, json_get_text(value, "incarnation"));
+	server->folder = text_in_object(object, json_get_text(value, "folder"));
 	server->lease_us = json_get_integer(value, "leaseMicroseconds", 0);
 	if (server->incarnation.length == 0 || server->lease_us <= 0)
 		return err_set(err, -EINVAL, "server record without incarnation or lease");

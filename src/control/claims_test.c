@@ -123,13 +123,16 @@ static int tear_down(void **state)
 	return 0;
 }
 
-static struct machine *boot_with(size_t number, const char *name, int64_t lease_us)
+static int try_boot(size_t number, const char *name, const char *folder, int64_t lease_us,
+	bool passive, struct err *err)
 {
 	struct machine *machine = &bench.machines[number];
 	struct claims_config config = {
 		.store = bench.store,
 		.server = name,
 		.lease_us = lease_us,
+		.folder = folder,
+		.passive = passive,
 		.report = note_report,
 		.report_context = machine,
 	};
@@ -140,7 +143,14 @@ static struct machine *boot_with(size_t number, const char *name, int64_t lease_
 		runner_simulated_shift_clocks(machine->runner,
 			(int64_t)(number + 1) * 1234567 * SECOND, -(int64_t)number * 1000000);
 	config.runner = machine->runner;
-	assert_int_equal(claims_start(&config, &machine->claims, NULL), 0);
+	return claims_start(&config, &machine->claims, err);
+}
+
+static struct machine *boot_with(size_t number, const char *name, int64_t lease_us)
+{
+	struct machine *machine = &bench.machines[number];
+
+	assert_int_equal(try_boot(number, name, NULL, lease_us, false, NULL), 0);
 	claims_subscribe(machine->claims, SPAN("toy/"), note_freed, machine);
 	claims_subscribe(machine->claims, SPAN("other/"), never_freed, machine);
 	return machine;
@@ -542,6 +552,68 @@ static void test_a_replaced_server_stays_down(void **state)
 	assert_true(claims_has_lease(new->claims, NULL));
 }
 
+/* A copied state folder has the name of a server that may be alive. */
+static void test_a_name_belongs_to_the_folder_that_renews_it(void **state)
+{
+	int64_t before_us;
+	struct err err = {0};
+
+	(void)state;
+	assert_int_equal(try_boot(0, "a", "here", LEASE, false, NULL), 0);
+	before_us = runner_now_us(bench.runner);
+	assert_int_equal(try_boot(1, "a", "there", LEASE, false, &err), -EBUSY);
+	assert_non_null(strstr(err.message, "with another state folder has the name 'a'"));
+	assert_true(runner_now_us(bench.runner) - before_us <=
+		    LEASE / 2); /* the next renewal shows it */
+	crash(&bench.machines[1]);
+	assert_true(claims_has_lease(bench.machines[0].claims, NULL));
+	assert_int_equal(claims_require_lease(bench.machines[0].claims, NULL), 0);
+	assert_int_equal(bench.machines[0].reports, 0);
+	/* The same folder is a restart: at once. */
+	crash(&bench.machines[0]);
+	before_us = runner_now_us(bench.runner);
+	assert_int_equal(try_boot(0, "a", "here", LEASE, false, NULL), 0);
+	assert_true(runner_now_us(bench.runner) - before_us < SECOND / 100);
+	/* Another one has the name when the lease is over, not before. */
+	crash(&bench.machines[0]);
+	before_us = runner_now_us(bench.runner);
+	assert_int_equal(try_boot(1, "a", "there", LEASE, false, NULL), 0);
+	assert_true(runner_now_us(bench.runner) - before_us >= LEASE);
+	assert_true(runner_now_us(bench.runner) - before_us < 2 * LEASE);
+	assert_true(claims_has_lease(bench.machines[1].claims, NULL));
+}
+
+static void test_a_server_without_its_lease_must_not_act(void **state)
+{
+	struct machine *a = boot(0, "a");
+
+	(void)state;
+	assert_false(claims_lost_lease(a->claims));
+	bench.commits_fail = true;
+	pass_time(2 * LEASE);
+	assert_true(claims_lost_lease(a->claims));
+	assert_int_equal(claims_require_lease(a->claims, NULL), -EAGAIN);
+	bench.commits_fail = false;
+	pass_time(LEASE);
+	assert_false(claims_lost_lease(a->claims));
+	/* One that resigned ends by itself and may still stop what it runs. */
+	assert_int_equal(claims_resign(a->claims, NULL), 0);
+	assert_false(claims_lost_lease(a->claims));
+}
+
+static void test_a_passive_server_takes_nothing(void **state)
+{
+	struct claim claim;
+
+	(void)state;
+	assert_int_equal(try_boot(0, "a", NULL, LEASE, true, NULL), 0);
+	assert_int_equal(acquire(&bench.machines[0], &claim), -ESTALE);
+	pass_time(5 * LEASE);
+	assert_false(claims_has_lease(bench.machines[0].claims, NULL));
+	boot(1, "a");
+	assert_int_equal(acquire(&bench.machines[1], &claim), 0);
+}
+
 static void test_an_outage_stops_no_server(void **state)
 {
 	struct machine *a = boot(0, "a"), *b = boot(1, "b"), *c = boot(2, "c");
@@ -689,6 +761,9 @@ int main(void)
 		TEST(test_a_forgotten_claim_never_has_an_old_epoch),
 		TEST(test_a_restart_takes_its_own_over_at_once),
 		TEST(test_a_replaced_server_stays_down),
+		TEST(test_a_name_belongs_to_the_folder_that_renews_it),
+		TEST(test_a_server_without_its_lease_must_not_act),
+		TEST(test_a_passive_server_takes_nothing),
 		TEST(test_an_outage_stops_no_server),
 		TEST(test_a_lone_server_keeps_its_claims),
 		TEST(test_orphans_are_reported_at_the_start),

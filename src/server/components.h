@@ -31,6 +31,7 @@
 #include "server/audit.h"
 #include "server/config.h"
 #include "server/request_origin.h"
+#include "server/state_folder.h"
 #include "server/streams.h"
 
 #define SERVER_CONTROLLERS_MAX 32
@@ -77,7 +78,9 @@ struct server {
 	struct name_publisher name_publisher;
 	struct instance_maintainer *maintainer;
 	_Atomic bool maintainer_runs;
-	char host[ID_HEX_SIZE]; /* distinguishes runtimes that share a store */
+	struct state_folder *folder; /* NULL: none */
+	char host[ID_HEX_SIZE];      /* distinguishes runtimes that share a store */
+	bool is_copy; /* of another server's state folder: nothing is done until it is adopted */
 	char *task_folder;
 	char *temporary_folder;    /* above task_folder; NULL: that is in the state folder */
 	_Atomic unsigned programs; /* see task_exec.c */
@@ -170,6 +173,8 @@ void kubernetes_write_metrics(struct server *server, struct buffer *out);
 
 /* tasks.c */
 void tasks_changed(void *server, struct span token); /* a runtime_changed */
+int tasks_identify(struct server *server,
+	struct err *err); /* first: the host, and whether its tasks are ours */
 int tasks_open(struct server *server, struct err *err);
 /* Tasks of this server that keep running when it ends. */
 uint64_t tasks_count_lasting(struct server *server);
@@ -183,6 +188,10 @@ int tasks_wait_for_instances(struct server *server);
 
 /* environments.c */
 void environments_register(struct server *server); /* before rest_register */
+int lease_open(struct server *server,
+	struct err *err); /* before anything acts; after tasks_identify */
+void lease_close(struct server
+		*server); /* after everything that acts; environments_close has resigned it */
 int environments_open(struct server *server, struct err *err);
 void environments_close(struct server *server);
 void environments_write_metrics(struct server *server, struct buffer *out);

@@ -60,6 +60,10 @@ static const struct key {
 		"Keep everything in memory, forget it at the end, and answer POST /_slipway/reset. "
 		"For test "
 		"suites."},
+	{"adopt", "adopt", VALUE_BOOL, OFFSET(adopt), NULL, 0, 0, "false", NULL,
+		"Take over the tasks of a state folder that was copied, or moved from another "
+		"machine "
+		"or path. For one start; without it such a folder's tasks are left alone."},
 	{"runtime", "runtime", VALUE_CHOICE, OFFSET(runtime),
 		"process|docker|kubernetes|simulated|none", 0, 0, "process", "NAME",
 		"What tasks run in. process: programs of this machine (image \"host\"), which go "

@@ -27,6 +27,7 @@ struct server_config {
 	const char *account;
 	const char *auth;
 	bool ephemeral;
+	bool adopt;
 	const char *runtime;
 	const char *docker_socket;
 	const char *cluster;

@@ -122,7 +122,7 @@ static int open_container_dns(struct server *server, const struct dns_server_con
 	const char *servers[DNS_UPSTREAMS_MAX + 1], *reason = "";
 	int code;
 
-	if (strcmp(server->config->runtime, "docker") != 0)
+	if (!server->runtime || strcmp(server->config->runtime, "docker") != 0)
 		return 0;
 	dns.address = runtime_docker_dns_address(server->runtime, &reason);
 	if (!dns.address) {

@@ -64,13 +64,28 @@ static int open_webhooks(struct server *server, struct err *err)
 	return notice_sender_start(&config, &server->webhooks, err);
 }
 
-int environments_open(struct server *server, struct err *err)
+int lease_open(struct server *server, struct err *err)
 {
 	struct claims_config claims = {.runner = server->runner,
 		.store = server->store,
 		.server = server->host,
+		.folder = server->folder && store_is_shared(server->store)
+				  ? state_folder_id(server->folder)
+				  : NULL,
+		.passive = server->is_copy,
 		.report = report_claims,
 		.report_context = server};
+
+	return claims_start(&claims, &server->claims, err);
+}
+
+void lease_close(struct server *server)
+{
+	claims_stop(server->claims);
+}
+
+int environments_open(struct server *server, struct err *err)
+{
 	struct manager_config manager = {.runner = server->runner,
 		.store = server->store,
 		.dispatcher = server->dispatcher,
@@ -80,10 +95,8 @@ int environments_open(struct server *server, struct err *err)
 		.report = server_report_controller,
 		.log_transition = server_log_transition,
 		.report_context = server};
-	int code = claims_start(&claims, &server->claims, err);
+	int code = open_targets(server, err);
 
-	if (code == 0)
-		code = open_targets(server, err);
 	if (code < 0)
 		return code;
 	manager.claims = server->claims;
@@ -113,7 +126,6 @@ void environments_close(struct server *server)
 	if (server->claims && claims_resign(server->claims, &err) < 0)
 		log_write(server->log, LOG_WARNING, "the lease was not given up", "error",
 			err.message, NULL);
-	claims_stop(server->claims);
 	aws_targets_free(server->targets);
 	http_client_free(server->target_client);
 }

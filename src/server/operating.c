@@ -43,6 +43,14 @@ void operating_ready(struct server *server, struct http_exchange *exchange,
 			SPAN_ARGS(buffer_span(&outdated)));
 	else if (!store.available)
 		rest_refuse(exchange, 503, "StoreUnavailable", "the store cannot be written");
+	else if (server->is_copy)
+		rest_refuse(exchange, 503, "StateFolderCopied",
+			"the state folder belongs to %s: its tasks are left alone until 'slipway "
+			"up "
+			"--adopt'",
+			state_folder_origin(server->folder));
+	else if (claims_lost_lease(server->claims))
+		rest_refuse(exchange, 503, "LeaseLost", "this server has lost its lease");
 	else if (!kubernetes_is_ready(server))
 		rest_refuse(exchange, 503, "KubernetesUnknown",
 			"the Kubernetes cluster is not known yet");

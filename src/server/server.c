@@ -117,8 +117,10 @@ void server_report_controller(void *context, const char *controller, struct span
 {
 	struct server *server = context;
 	char *key_text = memory_copy_string_n(key.data, key.length);
-	/* Until Kubernetes was listed everything has to wait: that is not logged. */
-	bool waits = err->code == -EAGAIN && !kubernetes_is_ready(server);
+	/* Until Kubernetes was listed, or without a lease, everything has to wait: that is not logged. */
+	bool waits = err->code == -EAGAIN &&
+		     (!kubernetes_is_ready(server) ||
+			     (server->claims && claims_lost_lease(server->claims)));
 
 	log_write(server->log, waits ? LOG_DEBUG : LOG_WARNING, "reconcile failed", "controller",
 		controller, "key", key_text, "error", err->message, NULL);
@@ -152,9 +154,9 @@ static int open_store(struct server *server, struct err *err)
 	kinds[store.kind_count++] = &server_kind;
 	kinds[store.kind_count++] = &claim_kind;
 	if (config->state) {
-		code = file_make_folder(config->state, 0700, err);
+		code = state_folder_open(config->state, &server->folder, err);
 		if (code < 0)
-			return err_prefix(err, code, "state folder");
+			return code;
 		key_path = memory_format("%s/integrity.key", config->state);
 		store.key_path = key_path;
 	}
@@ -313,6 +315,10 @@ static int open_parts(struct server *server, struct err *err)
 	if (code == 0)
 		code = task_logs_open(server, err);
 	if (code == 0)
+		code = tasks_identify(server, err);
+	if (code == 0)
+		code = lease_open(server, err);
+	if (code == 0)
 		code = tasks_open(server, err);
 	if (code == 0)
 		code = start_controllers(server, err);
@@ -377,6 +383,7 @@ void server_close(struct server *server)
 		controller_stop(server->controllers[i - 1]);
 	traffic_close(server);
 	tasks_close(server);
+	lease_close(server);
 	if (server->runner) {
 		runner_stop(server->runner);
 		runner_join(server->runner, NULL);
@@ -393,6 +400,7 @@ void server_close(struct server *server)
 	audit_close(server->audit);
 	admin_key_clear(&server->admin_key);
 	map_clear(&server->exec_sessions);
+	state_folder_close(server->folder);
 	lock_destroy(&server->exec_lock);
 	free(server->url);
 	free(server);

@@ -155,6 +155,7 @@ static int start_maintainer(struct server *server, struct err *err)
 		.region = span_of(server->config->region),
 		.cluster = span_of(server->config->cluster),
 		.every_cluster = server->runtime->operations->groups != NULL,
+		.claims = server->claims,
 		.report = server_report_controller,
 		.report_context = server};
 	int code = instance_maintainer_start(&config, &server->maintainer, err);
@@ -210,6 +211,7 @@ static int open_runtime(struct server *server, int (*open)(struct server *server
 		.adopt = service_group_adopt,
 		.report = server_report_controller,
 		.report_context = server,
+		.claims = server->claims,
 		.statistics = &server->sync};
 	struct group_controller_config groups = {.runner = server->runner,
 		.store = server->store,
@@ -219,6 +221,7 @@ static int open_runtime(struct server *server, int (*open)(struct server *server
 		.secrets = server->config->secrets,
 		.report = server_report_controller,
 		.report_context = server,
+		.claims = server->claims,
 		.statistics = &server->sync};
 	int code = tune(server, &tasks, &groups, err);
 
@@ -239,12 +242,12 @@ static int open_runtime(struct server *server, int (*open)(struct server *server
 
 int tasks_open(struct server *server, struct err *err)
 {
-	int code = read_host(server, err);
-
-	for (size_t i = 0; code == 0 && i < LENGTH(runtimes); i++)
+	if (server->is_copy)
+		return 0;
+	for (size_t i = 0; i < LENGTH(runtimes); i++)
 		if (strcmp(server->config->runtime, runtimes[i].name) == 0)
 			return open_runtime(server, runtimes[i].open, err);
-	return code;
+	return 0;
 }
 
 /* A server that listens on every address is reached on loopback. */
@@ -253,7 +256,7 @@ int tasks_set_dns(struct server *server, struct err *err)
 	_free_ char *address = NULL;
 	unsigned port = server->dns ? dns_server_port(server->dns) : 0;
 
-	if (strcmp(server->config->runtime, "process") != 0)
+	if (!server->runtime || strcmp(server->config->runtime, "process") != 0)
 		return 0;
 	if (!server->dns)
 		return runtime_process_set_dns(server->runtime, NULL, err);
@@ -317,6 +320,51 @@ static bool any_live(struct server *server)
 			task_facts(task)->last < TASK_STOPPED)
 			return true;
 	return false;
+}
+
+/* ---- whose tasks these are ---- */
+
+static bool runs_on_this_machine(const struct server *server)
+{
+	return strcmp(server->config->runtime, "process") == 0 ||
+	       strcmp(server->config->runtime, "docker") == 0;
+}
+
+/* The tasks and containers that a copy of a state folder names are those of the original. Docker's are found by the
+ * name of the host, so there may be some that the copy does not know. */
+static int identify_folder(struct server *server, struct err *err)
+{
+	struct state_folder *folder = server->folder;
+	bool names_tasks = strcmp(server->config->runtime, "docker") == 0 || any_live(server);
+
+	if (!folder || server->config->ephemeral || !runs_on_this_machine(server))
+		return 0;
+	if (!state_folder_is_copy(folder) || !names_tasks)
+		return state_folder_keep(folder, err);
+	if (server->config->adopt && state_folder_origin_is_used(folder))
+		return err_set(err, -EBUSY,
+			"the state folder is a copy of %s, which another slipway uses: end that "
+			"one "
+			"first, and then adopt its tasks",
+			state_folder_origin(folder));
+	if (server->config->adopt)
+		return state_folder_keep(folder, err);
+	server->is_copy = true;
+	log_write(server->log, LOG_ERROR,
+		"the state folder is a copy, or was moved: tasks are left alone, and nothing is "
+		"started",
+		"origin", state_folder_origin(folder), "hint",
+		"if the original is not used any more, take its tasks over with: slipway up "
+		"--adopt",
+		NULL);
+	return 0;
+}
+
+int tasks_identify(struct server *server, struct err *err)
+{
+	int code = read_host(server, err);
+
+	return code == 0 ? identify_folder(server, err) : code;
 }
 
 /* Is anything that the runtime knows not at its end? An error counts as yes, unless it was never known: then what

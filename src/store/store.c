@@ -194,6 +194,11 @@ void store_statistics(struct store *store, struct store_statistics *ret_statisti
 	*ret_statistics = statistics;
 }
 
+bool store_is_shared(const struct store *store)
+{
+	return store->backend->operations->follow != NULL;
+}
+
 bool store_is_outdated(struct store *store, struct buffer *out)
 {
 	bool outdated;

@@ -145,6 +145,8 @@ struct store_statistics {
 	bool available; /* the last group could be made durable */
 };
 void store_statistics(struct store *store, struct store_statistics *ret_statistics);
+/* Whether other servers may write to the same database. */
+bool store_is_shared(const struct store *store);
 /* Whether a newer slipway has migrated the database. Then nothing is written, and changes of other servers are not
  * applied, until this server is upgraded or the database restored. The reason is added to out (not NULL). */
 bool store_is_outdated(struct store *store, struct buffer *out);

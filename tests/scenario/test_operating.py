@@ -244,7 +244,7 @@ def test_one_state_has_one_server(start_slipway):
     server = start_slipway()
     refused = command("up", "--listen", "127.0.0.1:0", "--dns", "127.0.0.1:0", "--state", server.state)
     assert refused.returncode == 1
-    assert "slipway.db' is in use by another process; if that is another slipway, end it" in refused.stderr
+    assert "state' is in use by another process; if that is another slipway, end it" in refused.stderr
     assert "--state DIR" in refused.stderr
     assert server.boto().list_clusters()["clusterArns"] == []
 

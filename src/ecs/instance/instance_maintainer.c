@@ -465,9 +465,11 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 {
 	struct instance_maintainer *maintainer = call->context;
 	_view_ struct store_view *view = store_view_open(call->store);
+	struct claims *claims = maintainer->config.claims;
+	int code = claims ? claims_require_lease(claims, err) : 0;
 
-	if (!is_kept(maintainer, key))
-		return 0;
+	if (code < 0 || !is_kept(maintainer, key))
+		return code;
 	if (!span_is(key, maintainer->key) && !cluster_is_active(view, key)) {
 		forget_cluster(maintainer, key);
 		return 0;

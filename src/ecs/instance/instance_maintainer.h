@@ -13,6 +13,7 @@
 #ifndef ECS_INSTANCE_MAINTAINER_H
 #define ECS_INSTANCE_MAINTAINER_H
 
+#include "control/claims.h"
 #include "control/controller.h"
 #include "runtime/runtime.h"
 
@@ -37,6 +38,8 @@ struct instance_maintainer_config {
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
 	void *report_context;
+	/* This server's lease: without it nothing is done. NULL: none is needed. */
+	struct claims *claims;
 };
 
 /* Registers the runtime's instances (waits until that is durable), then maintains them. Not from

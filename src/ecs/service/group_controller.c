@@ -434,8 +434,10 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 	struct step step = {
 		.call = call, .groups = groups, .view = view, .arena = arena, .err = err};
 	int64_t began_us = runner_now_us(call->runner);
-	int code = reconcile_step(&step, key);
+	int code = groups->config.claims ? claims_require_lease(groups->config.claims, err) : 0;
 
+	if (code == 0)
+		code = reconcile_step(&step, key);
 	sync_statistics_note(groups->config.statistics,
 		key.data[0] == KEY_INSTANCE ? SYNC_INSTANCE : SYNC_SERVICE,
 		runner_now_us(call->runner) - began_us, code);

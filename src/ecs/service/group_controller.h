@@ -16,6 +16,7 @@
 #ifndef ECS_GROUP_CONTROLLER_H
 #define ECS_GROUP_CONTROLLER_H
 
+#include "control/claims.h"
 #include "control/controller.h"
 #include "ecs/task/sync_statistics.h"
 #include "runtime/runtime.h"
@@ -37,6 +38,8 @@ struct group_controller_config {
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
 	void *report_context;
+	/* This server's lease: without it nothing is done. NULL: none is needed. */
+	struct claims *claims;
 	struct sync_statistics *statistics; /* or NULL */
 };
 

@@ -732,8 +732,10 @@ static int reconcile(struct controller_call *call, struct span key, struct err *
 		.arena = arena_new(0),
 		.err = err};
 	int64_t began_us = runner_now_us(call->runner);
-	int code = reconcile_step(&step, key);
+	int code = tasks->config.claims ? claims_require_lease(tasks->config.claims, err) : 0;
 
+	if (code == 0)
+		code = reconcile_step(&step, key);
 	arena_free(step.arena);
 	sync_statistics_note(tasks->config.statistics, SYNC_TASK,
 		runner_now_us(call->runner) - began_us, code);

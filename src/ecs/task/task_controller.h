@@ -21,6 +21,7 @@
 #ifndef ECS_TASK_CONTROLLER_H
 #define ECS_TASK_CONTROLLER_H
 
+#include "control/claims.h"
 #include "control/controller.h"
 #include "control/write_batch.h"
 #include "ecs/record/task.h"
@@ -63,6 +64,8 @@ struct task_controller_config {
 	void (*report)(void *context, const char *controller, struct span key,
 		const struct err *err);
 	void *report_context;
+	/* This server's lease: without it nothing is done. NULL: none is needed. */
+	struct claims *claims;
 	struct sync_statistics *statistics; /* or NULL */
 };
 
