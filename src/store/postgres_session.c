@@ -12,24 +12,27 @@
 
 #define BACKOFF_FIRST_MS 50
 #define BACKOFF_MAX_MS 2000
-/* Longer than the server's own time limits below, which give better messages. It runs anew whenever
- * something arrives, so that a long load is not cut. */
-#define SILENCE_MAX_MS 45000
+/* Longer than the server's own time limits below, which give better messages, and shorter than the lease
+ * of a server (control/claims.h), which has to be renewed on the next connection. It runs anew whenever
+ * something arrives. */
+#define SILENCE_MAX_MS 8000
+/* Of statements about everything: a step of the format, and a load until its first row. */
+#define LONG_SILENCE_MAX_MS 45000
 #define PASSWORD_HIDDEN_MIN 4 /* a shorter one would blank out half of every message */
 
 /* Server settings unless the URL's `options` override them. A session that is paused while
  * it holds the lock of the head loses it before others give up waiting, and those give up before
- * their statement as a whole is cancelled. synchronous_commit: an acknowledged write is on disk,
+ * their statement as a whole is cancelled: all of it well within a lease. synchronous_commit: an acknowledged write is on disk,
  * whatever this database is set to. */
 static const char session_settings[] =
 	"SELECT set_config(name, value, false) FROM (VALUES"
-	" ('statement_timeout', '30s'),"
-	" ('lock_timeout', '15s'),"
-	" ('idle_in_transaction_session_timeout', '10s'),"
+	" ('statement_timeout', '7s'),"
+	" ('lock_timeout', '5s'),"
+	" ('idle_in_transaction_session_timeout', '3s'),"
 	" ('tcp_keepalives_idle', '10'),"
 	" ('tcp_keepalives_interval', '5'),"
 	" ('tcp_keepalives_count', '3'),"
-	" ('tcp_user_timeout', '20000'),"
+	" ('tcp_user_timeout', '8000'),"
 	/* Statements are planned once, often while the tables are small and without statistics. Each of
 	 * them is about a few rows that an index finds, and must stay so when the tables have grown. */
 	" ('enable_seqscan', 'off'), ('enable_hashjoin', 'off'), ('enable_mergejoin', 'off'),"
@@ -46,7 +49,7 @@ static const struct {
 	const char *value;
 } connection_defaults[] = {
 	{"connect_timeout", "5"}, {"keepalives_idle", "10"}, {"keepalives_interval", "5"},
-	{"keepalives_count", "3"}, {"tcp_user_timeout", "20000"},
+	{"keepalives_count", "3"}, {"tcp_user_timeout", "8000"},
 	{"target_session_attrs", "read-write"}, /* of several hosts, the one that can be written */
 };
 
@@ -58,7 +61,8 @@ struct postgres_session {
 	char *name;
 	char *password; /* to be kept out of messages; may be NULL */
 	PGconn *connection;
-	bool broken; /* a statement could not be added to the pipeline */
+	bool broken;        /* a statement could not be added to the pipeline */
+	int silence_max_ms; /* of the statements in work */
 	int64_t next_attempt_us;
 	int backoff_ms;
 	struct err last_error;
@@ -423,7 +427,7 @@ static int wait_for_result(struct postgres_session *session, PGresult **ret_resu
 		}
 		if (unsent > 0)
 			wait.events |= POLLOUT;
-		ready = poll(&wait, 1, SILENCE_MAX_MS);
+		ready = poll(&wait, 1, session->silence_max_ms);
 		if (ready < 0 && errno != EINTR)
 			return lose(session, "cannot wait for an answer", err);
 		if (ready == 0)
@@ -469,6 +473,7 @@ int postgres_session_execute(struct postgres_session *session, const char *text,
 {
 	_result_ PGresult *last = NULL;
 
+	session->silence_max_ms = LONG_SILENCE_MAX_MS;
 	if (!PQsendQuery(session->connection, text))
 		return lose(session, "cannot send", err);
 	for (;;) {
@@ -553,6 +558,7 @@ int postgres_session_stream(struct postgres_session *session, size_t streamed,
 
 	if (session->broken || !PQpipelineSync(session->connection))
 		return lose(session, "cannot send", err);
+	session->silence_max_ms = row ? LONG_SILENCE_MAX_MS : SILENCE_MAX_MS;
 	for (;;) {
 		_result_ PGresult *result = NULL;
 

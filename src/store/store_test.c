@@ -581,7 +581,8 @@ static void test_a_group_shares_its_fate(void **state)
 	assert_int_equal(batches[2].done_code, -EEXIST);
 	assert_int_equal(batches[3].done_code, -EIO);
 	assert_int_equal(batches[4].done_code, -EDOM);
-	assert_string_equal(batches[1].message, "cannot be made durable: fault before the commit");
+	assert_string_equal(batches[1].message,
+		"cannot be made durable: the database failed, and the log has the reason");
 	assert_int_equal(answers, LENGTH(batches));
 	for (size_t i = 0; i < LENGTH(batches); i++)
 		assert_int_equal(batches[i].place, i + 1);

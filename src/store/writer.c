@@ -47,6 +47,7 @@ struct writer {
 	size_t row_capacity;
 	bool stopped;     /* by a fault after the commit: as if the process had ended there */
 	bool unreachable; /* the last look at the database failed */
+	bool unsettled;   /* the end of the group's commit is not known */
 	bool working;     /* inline_writes: a write is being run, others wait in the queue */
 
 	pthread_t thread;
@@ -127,6 +128,17 @@ static void group_run(struct writer *writer, struct write_list *queue, struct wr
 	}
 }
 
+/* Clients may see this: the database's own text, which names hosts, ports and files, is for the log alone. */
+static void hide_reason(const struct writer *writer, int code, struct err *err)
+{
+	if (writer->unsettled)
+		err_set(err, code,
+			"it is not known whether the write is kept; it will show if it is");
+	else if (code != -ENOTSUP)
+		err_set(err, code, "the database failed, and the log has the reason");
+	err_prefix(err, code, "cannot be made durable");
+}
+
 /* Every write of the group that was not refused by its own function. */
 static void group_fail(struct writer *writer, struct write_list *group, int code,
 	const struct err *err)
@@ -182,9 +194,10 @@ static int group_commit(struct writer *writer, struct err *err)
 		return code;
 	code = operations->settle(store->backend, writer->rows[0].revision,
 		writer->rows[count - 1].revision, &durable, err);
-	if (code < 0)
-		return err_prefix(err, code,
-			"not known whether the write is kept; it will show if it is");
+	if (code < 0) {
+		writer->unsettled = true;
+		return err_prefix(err, code, "not known whether a write is kept");
+	}
 	return durable ? 0 : err_set(err, -EIO, "the connection was cut before the write was kept");
 }
 
@@ -269,6 +282,7 @@ static void writer_run_group(struct writer *writer, struct write_list *queue)
 	int code;
 
 	list_init(&group);
+	writer->unsettled = false;
 	code = rows_take_over(store, true, &err);
 	if (code < 0) {
 		struct write *write;
@@ -292,7 +306,7 @@ static void writer_run_group(struct writer *writer, struct write_list *queue)
 		changes = 0;
 	} else if (code < 0) {
 		set_available(writer, code, &err);
-		err_prefix(&err, code, "cannot be made durable");
+		hide_reason(writer, code, &err);
 		head_restore(store);
 		group_fail(writer, &group, -EIO, &err);
 		lock_take(&store->statistics_lock);
