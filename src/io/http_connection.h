@@ -140,8 +140,9 @@ struct http_loop {
 	_Atomic(struct http_exchange *) inbox; /* the newest first */
 	atomic_uint posting;                   /* threads between their push and their wake-up */
 	struct http_counters counters;
-	uv_mutex_t lock; /* for the next five */
+	uv_mutex_t lock; /* for the next six */
 	struct http_accepted *accepted;
+	bool refuse_wanted;
 	bool drain_wanted;
 	unsigned drain_ms;
 	bool stop_wanted;
@@ -175,6 +176,7 @@ struct http_server {
 	struct map addresses; /* 16 bytes of address → connections */
 	size_t draining_loops;
 	uv_cond_t drained;
+	bool refuses; /* does not listen any more */
 
 	atomic_size_t connections;
 	uint16_t port;

@@ -261,20 +261,33 @@ static void open_accepted(struct http_loop *loop, struct http_accepted *accepted
 	}
 }
 
+static void refuse_connections(struct http_server *server)
+{
+	stop_listening(server);
+	uv_mutex_lock(&server->lock);
+	server->refuses = true;
+	uv_cond_broadcast(&server->drained);
+	uv_mutex_unlock(&server->lock);
+}
+
 static void on_wake(uv_async_t *handle)
 {
 	struct http_loop *loop = handle->data;
 	struct http_accepted *accepted;
 	unsigned drain_ms;
-	bool drain;
+	bool drain, refuse;
 
 	uv_mutex_lock(&loop->lock);
 	accepted = TAKE(loop->accepted);
+	refuse = loop->refuse_wanted;
+	loop->refuse_wanted = false;
 	drain = loop->drain_wanted;
 	drain_ms = loop->drain_ms;
 	loop->drain_wanted = false;
 	uv_mutex_unlock(&loop->lock);
 
+	if (refuse)
+		refuse_connections(loop->server);
 	open_accepted(loop, accepted);
 	http_loop_process_inbox(loop);
 	if (drain)
@@ -536,8 +549,24 @@ int http_server_reload_tls(struct http_server *server, struct err *err)
 	return 0;
 }
 
+void http_server_refuse(struct http_server *server)
+{
+	struct http_loop *loop = &server->loops[0];
+
+	uv_mutex_lock(&loop->lock);
+	loop->refuse_wanted = true;
+	uv_mutex_unlock(&loop->lock);
+	uv_async_send(&loop->wake);
+	uv_mutex_lock(&server->lock);
+	while (!server->refuses)
+		uv_cond_wait(&server->drained, &server->lock);
+	uv_mutex_unlock(&server->lock);
+}
+
+/* No connection is closed while new ones are accepted: a client that connects again must not come back here. */
 void http_server_drain(struct http_server *server, unsigned deadline_ms)
 {
+	http_server_refuse(server);
 	for (unsigned i = 0; i < server->loop_count; i++) {
 		struct http_loop *loop = &server->loops[i];
 

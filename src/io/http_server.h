@@ -177,7 +177,9 @@ uint16_t http_server_port(const struct http_server *server);
 /* Reads the certificate and key again; connections that exist keep theirs. On failure nothing changes. */
 int http_server_reload_tls(struct http_server *server, struct err *err);
 
-/* Stops accepting, closes idle connections, lets requests in work be answered (with Connection: close),
+/* Stops accepting, and changes nothing else. Returns when new connections are refused. */
+void http_server_refuse(struct http_server *server);
+/* Stops accepting, then closes idle connections, lets requests in work be answered (with Connection: close),
  * and cuts what is left after deadline_ms; streams get GONE at once. Returns when no connection is
  * open. Not on a loop thread. Handlers are not called any more after it. */
 void http_server_drain(struct http_server *server, unsigned deadline_ms);

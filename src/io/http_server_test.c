@@ -1,4 +1,6 @@
 /* The HTTP server over sockets: conversations, order, answers from other threads, drain. */
+#include <poll.h>
+
 #include "io/test_http_server.h"
 
 static int open_default(void **state)
@@ -543,6 +545,35 @@ static void test_drain_answers_what_is_in_work(void **state)
 	assert_int_equal(statistics(fixture).connections_open, 0);
 }
 
+/* While the loop that listens is busy, no other loop may close what a client would replace. */
+static void test_drain_refuses_before_it_closes(void **state)
+{
+	struct fixture *fixture = *state;
+	struct drain drain = {.server = fixture->server, .deadline_ms = WAIT_SECONDS * 1000};
+	_peer_ struct peer busy; /* dealt out in turn: this one to the loop that listens */
+	_peer_ struct peer idle;
+	struct pollfd ended;
+	int ready;
+
+	peer_open(&busy, fixture);
+	peer_open(&idle, fixture);
+	peer_send(&idle, TEST_GET("/hello"));
+	peer_expect(&idle, 200, "hello\n");
+	pthread_mutex_lock(&fixture->gate);
+	peer_send(&busy, TEST_GET("/gate"));
+	stash_wait(&fixture->stash, 1);
+	stash_take(&fixture->stash);
+	pthread_create(&drain.thread, NULL, run_drain, &drain);
+	ended = (struct pollfd){.fd = idle.descriptor, .events = POLLIN};
+	ready = poll(&ended, 1, 200);
+	pthread_mutex_unlock(&fixture->gate);
+	assert_int_equal(ready, 0);
+	peer_expect_end(&idle);
+	assert_false(is_listening(http_server_port(fixture->server)));
+	peer_expect(&busy, 200, "opened");
+	pthread_join(drain.thread, NULL);
+}
+
 static void test_drain_has_a_deadline(void **state)
 {
 	struct fixture *fixture = *state;
@@ -641,6 +672,7 @@ int main(void)
 		WITH_TWO_LOOPS(test_a_crowd),
 		WITH_SERVER(test_drain_answers_what_is_in_work),
 		WITH_TWO_LOOPS(test_drain_answers_what_is_in_work),
+		WITH_TWO_LOOPS(test_drain_refuses_before_it_closes),
 		WITH_TWO_LOOPS(test_drain_has_a_deadline),
 		cmocka_unit_test(test_close_waits_for_the_last_answer),
 		cmocka_unit_test(test_opening_and_closing_in_a_row),

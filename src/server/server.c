@@ -368,6 +368,8 @@ void server_close(struct server *server)
 	if (!server)
 		return;
 	server->draining = true;
+	if (server->http)
+		http_server_refuse(server->http);
 	streams_drain(server->change_streams);
 	streams_drain(server->log_streams);
 	if (server->http)

@@ -1,9 +1,11 @@
 """Operating a server: health, information, metrics, audit, configuration, TLS, reset, stopping."""
+import contextlib
 import datetime
 import http.client
 import json
 import os
 import re
+import select
 import signal
 import socket
 import ssl
@@ -415,6 +417,26 @@ def test_sigterm_lets_requests_finish(start_slipway):
     for page in again.boto().get_paginator("list_clusters").paginate():
         known |= {arn.split("/")[1] for arn in page["clusterArns"]}
     assert set(done) <= known
+
+
+def test_new_connections_are_refused_before_any_is_closed(start_slipway, tmp_path):
+    """A client whose connection ends connects again, and must find another server behind the balancer."""
+    config = tmp_path / "slipway.yaml"
+    config.write_text("http:\n  threads: 4\n")
+    server = start_slipway("--config", config)
+    address = server.url.split("//")[1].split(":")
+    with contextlib.ExitStack() as stack:
+        idle = []
+        for _ in range(32):
+            idle.append(stack.enter_context(socket.create_connection(address, timeout=DEADLINE)))
+            idle[-1].sendall(b"GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert idle[-1].recv(65536).startswith(b"HTTP/1.1 200")
+        server.process.send_signal(signal.SIGTERM)
+        closed, _, _ = select.select(idle, [], [], DEADLINE)
+        assert closed
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(address, timeout=DEADLINE).close()
+    assert server.wait_for_exit() == 0
 
 
 def test_a_slow_client_does_not_hold_up_the_end(start_slipway, tmp_path):
