@@ -55,7 +55,7 @@ def test_a_copy_of_a_running_servers_state_folder(servers, mark, tmp_path):
     assert set(mark.processes()) == programs
     assert describe(ecs, arn)["lastStatus"] == "RUNNING"
     assert server.get("/readyz").status == 200
-    # What another server uses cannot be taken over.
+    # Tasks of a running server cannot be taken over.
     assert "another slipway uses" in refusal_of(servers, "--adopt", state=folder)
     assert set(mark.processes()) == programs
     # When the original has ended it can be adopted, and is the copy's own from then on.
