@@ -67,6 +67,7 @@ struct world {
 	int64_t requests, errors; /* of the canary so far */
 	bool pods_missing;        /* no endpoint of the canary is ready */
 	double metric;            /* of any source outside */
+	bool release_stuck;       /* its controller makes no versions */
 	struct canary_decision last;
 };
 
@@ -193,7 +194,7 @@ static void run_release_controller(struct world *world)
 	struct span text = SPAN("");
 	struct err err;
 
-	if (!object)
+	if (!object || world->release_stuck)
 		return;
 	assert_int_equal(release_snapshot_read(world->arena, object, &release, &err), 0);
 	if (release.version > 0 &&
@@ -837,6 +838,44 @@ static void test_adoption_is_canceled(void **state)
 	end(world);
 }
 
+/* scenario 34: without the Release's new version nothing is given away, and it is a failure after a minute. */
+static void test_release_makes_no_version(void **state)
+{
+	struct world *world = begin();
+	bool pending = false;
+
+	(void)state;
+	run_until_it_waits(world);
+	world->release_stuck = true;
+	set_spec(world, "transition: Adopted");
+	run_until_it_waits(world);
+	assert_true(span_is(json_text(json_path(get(world, "CanaryRelease", "web-abcde"),
+				    "status.step")),
+		"A3"));
+	world->now_ms += (CANARY_ADOPT_TIMEOUT_S + 1) * 1000;
+	run_until_it_waits(world);
+	JSON_EACH_ITEM (json_path(get(world, "CanaryRelease", "web-abcde"), "status.conditions"),
+		condition)
+		pending = pending || (span_is(json_get_text(condition, "reason"), "AdoptPending") &&
+					     span_is(json_get_text(condition, "status"), "True"));
+	assert_true(pending);
+	assert_true(span_is(json_get_text(json_path(get(world, "Service", "web"), "spec.selector"),
+				    RELEASE_TRACK_LABEL),
+		"abcde"));
+	assert_non_null(get(world, "Service", "web-canary"));
+	assert_int_equal(json_array_count(json_path(get(world, "Deployment", "web-abcde"),
+				 "metadata.ownerReferences")),
+		2);
+	world->release_stuck = false;
+	run_until_it_waits(world);
+	world->now_ms += 60000;
+	run_until_it_waits(world);
+	assert_true(span_is(json_text(json_path(get(world, "CanaryRelease", "web-abcde"),
+				    "status.phase")),
+		"Adopted"));
+	end(world);
+}
+
 /* ---- automatic steps ---- */
 
 /* Lets the time pass until the canary waits for nothing, or so long. */
@@ -1073,6 +1112,7 @@ int main(void)
 		cmocka_unit_test(test_drain),
 		cmocka_unit_test(test_release_is_deleted),
 		cmocka_unit_test(test_adoption_is_canceled),
+		cmocka_unit_test(test_release_makes_no_version),
 		cmocka_unit_test(test_steps),
 		cmocka_unit_test(test_steps_are_paused),
 		cmocka_unit_test(test_analysis),

@@ -651,3 +651,18 @@ uint64_t canary_plane_traffic(const struct proxy_report *report)
 		       report->listeners[i].counters.datagrams_out;
 	return sum;
 }
+
+uint64_t canary_plane_carried(const struct proxy_report *report)
+{
+	uint64_t sum = canary_plane_traffic(report);
+
+	for (size_t i = 0; i < report->listener_count; i++) {
+		const struct proxy_counters *counters = &report->listeners[i].counters;
+
+		/* One connection that ends while another begins changes a sum of both by nothing. */
+		sum = sum * 31 + counters->active;
+		sum = sum * 31 + counters->bytes_in + counters->bytes_out;
+		sum = sum * 31 + counters->connect_failures + counters->failed;
+	}
+	return sum;
+}

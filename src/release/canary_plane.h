@@ -68,6 +68,8 @@ void canary_plane_write_weights(const struct canary_plane_state *state, struct b
 void canary_plane_write_counters(const struct proxy_report *report, struct buffer *out);
 /* How many connections are open; sessions of UDP, which have no end, are not counted. */
 uint64_t canary_plane_active(const struct proxy_report *report);
+/* Changes with everything that a report counts. */
+uint64_t canary_plane_carried(const struct proxy_report *report);
 /* Grows with every new connection and every datagram. */
 uint64_t canary_plane_traffic(const struct proxy_report *report);
 

@@ -45,6 +45,11 @@ struct canary_proxy {
 	struct buffer reported;         /* the report without counters that the API server has */
 	struct buffer counted;          /* the same with counters */
 	int64_t reported_us;
+	bool is_reported;              /* all that was carried until the last pass */
+	uint64_t carried;              /* canary_plane_carried() then */
+	uint64_t followed;             /* changes, at the last pass */
+	int64_t interval_us;           /* of reports */
+	int64_t pass_us;               /* when the next pass is due without a change; 0: no time */
 	char failure[ERR_MESSAGE_MAX]; /* noted last */
 };
 
@@ -246,13 +251,16 @@ static int64_t report(struct canary_proxy *proxy, struct arena *arena, const str
 		return 0;
 	urgent = json_to_text(canary_plane_report(arena, state, NULL, canary->generation), arena);
 	proxy_report(proxy->proxy, arena, &carried);
+	proxy->carried = canary_plane_carried(&carried);
+	proxy->interval_us = draining ? REPORT_DRAINING_US : REPORT_US;
 	object = canary_plane_report(arena, state, &carried, canary->generation);
 	whole = json_to_text(object, arena);
 	if (!span_equal(urgent, buffer_span(&proxy->reported)) ||
 		(due_us <= runner_now_us(proxy->runner) &&
 			!span_equal(whole, buffer_span(&proxy->counted))))
 		send_report(proxy, arena, object, urgent, whole);
-	return runner_now_us(proxy->runner) + (draining ? REPORT_DRAINING_US : REPORT_US);
+	proxy->is_reported = span_equal(whole, buffer_span(&proxy->counted));
+	return runner_now_us(proxy->runner) + proxy->interval_us;
 }
 
 /* ---- the thread ---- */
@@ -315,7 +323,32 @@ static int64_t follow(struct canary_proxy *proxy)
 	next_us = has_certificates ? earlier(state.next_us, runner_deadline_us(proxy->runner,
 								    CANARY_CERTIFICATE_READ_US))
 				   : state.next_us;
+	proxy->pass_us = next_us;
 	return exists ? earlier(next_us, report(proxy, arena, &canary, &state)) : next_us;
+}
+
+/* Nothing changed since the last pass, and nothing was carried that is not reported: most proxies, most of the time. */
+static bool is_quiet(struct canary_proxy *proxy, uint64_t changes)
+{
+	_arena_ struct arena *arena = NULL;
+	struct proxy_report carried;
+
+	if (!proxy->is_reported || changes != proxy->followed ||
+		(proxy->pass_us != 0 && proxy->pass_us <= runner_now_us(proxy->runner)))
+		return false;
+	arena = arena_new(0);
+	proxy_report(proxy->proxy, arena, &carried);
+	return canary_plane_carried(&carried) == proxy->carried;
+}
+
+static int64_t follow_if_needed(struct canary_proxy *proxy, uint64_t changes)
+{
+	if (is_quiet(proxy, changes))
+		return earlier(proxy->pass_us,
+			runner_deadline_us(proxy->runner, proxy->interval_us));
+	proxy->is_reported = false;
+	proxy->followed = changes;
+	return follow(proxy);
 }
 
 static void run(void *context)
@@ -324,7 +357,7 @@ static void run(void *context)
 
 	for (;;) {
 		uint64_t seen = runner_event_count(proxy->changed);
-		int64_t next_us = follow(proxy);
+		int64_t next_us = follow_if_needed(proxy, seen);
 
 		if (runner_wait(proxy->group, proxy->changed, seen,
 			    next_us ? next_us : INT64_MAX) == -ECANCELED)

@@ -1,6 +1,7 @@
 """The proxy of a CanaryRelease against a real API server: exact shares, weights followed from the watch, sides without
 endpoints, reports, draining. The test plays the controller: it writes status, and slices of endpoints."""
 import collections
+import concurrent.futures
 import contextlib
 import http.client
 import os
@@ -229,11 +230,15 @@ def test_workers_are_replaced(world):
     proxy = world.proxy()
     proxy.wait_until_ready()
     world.wait_for_weight(200)
-    for _ in range(5):
+    prober = Prober(proxy.address, PORT)
+    for _ in range(20):
         (worker,) = proxy.workers()
         os.kill(worker, signal.SIGKILL)
         wait_until(lambda gone=worker: proxy.workers() and gone not in proxy.workers(), "another worker")
-        assert sum(count(proxy.address, PORT, 20).values()) == 20
+        prober.wait_for(3)
+    _, failures = prober.stop()
+    assert len(failures) <= 20, failures  # one connection is open at a time
+    assert count(proxy.address, PORT, 100) == {"A": 80, "B": 20}
 
 
 def test_continues_without_the_api_server(world):
@@ -320,6 +325,46 @@ def test_http_requests(world, haproxy_folder):
     assert client.sock is kept
     wait_until(lambda: world.report()["canary"].get("requests") == 60 and
                world.report()["stable"].get("requests") == 140, "all requests are reported")
+
+
+def test_shares_of_requests_are_exact(world, haproxy_folder):
+    """scenario 11: over 64 open connections at once"""
+    world.take_over()
+    world.http_weight(0)
+    proxy = world.proxy("--haproxy-folder", haproxy_folder)
+    proxy.wait_until_ready()
+    clients = [http.client.HTTPConnection(proxy.address, PORT, timeout=60) for _ in range(64)]
+
+    def ask_all(clients_of_thread):
+        letters = []
+        for _ in range(31):
+            for client in clients_of_thread:
+                client.request("GET", "/")
+                letters.append(client.getresponse().read().decode())
+        return letters
+
+    with concurrent.futures.ThreadPoolExecutor(8) as threads:
+        for weight in (1, 10, 50):
+            world.http_weight(weight)
+            world.wait_for_weight(weight * 10)
+            letters = [letter for each in threads.map(ask_all, [clients[i::8] for i in range(8)]) for letter in each]
+            assert abs(letters.count("B") - len(letters) * weight / 100) <= 1, (weight, len(letters), letters.count("B"))
+    for client in clients:
+        client.close()
+
+
+def test_proxy_starts_again(world):
+    """scenario 47, the proxy's part: it has its state from the API server alone, and is not ready before"""
+    world.take_over()
+    world.weight(30)
+    proxy = world.proxy()
+    proxy.wait_until_ready()
+    world.wait_for_weight(300)
+    proxy.kill()
+    world.weight(40)
+    proxy.start()
+    proxy.wait_until_ready()
+    assert count(proxy.address, PORT, 50) == {"A": 30, "B": 20}
 
 
 def curl(*arguments):
