@@ -2,6 +2,7 @@
 #include "cli/app_view.h"
 
 #include "base/memory.h"
+#include "cli/view_text.h"
 
 #define BAR_WIDTH 20
 #define WHOLE 100
@@ -28,56 +29,13 @@ static double number_of(const struct json *object, const char *name, double othe
 	return json_double(json_get(object, name), &value) ? value : otherwise;
 }
 
-/* ---- lines ---- */
-
-static bool is_continuation(char c)
-{
-	return ((unsigned char)c & 0xc0) == 0x80;
-}
-
-/* Cut to the width, so that a line of the view is a line of the terminal. Characters that would move the cursor are left
- * out. */
-__attribute__((format(printf, 2, 3))) static void add_line(struct view *view, const char *format,
-	...)
-{
-	struct span line;
-	size_t columns = 0;
-	va_list list;
-
-	va_start(list, format);
-	line = arena_format_list(view->arena, format, list);
-	va_end(list);
-	while (line.length > 0 && line.data[line.length - 1] == ' ')
-		line.length--;
-	for (size_t i = 0; i < line.length; i++) {
-		columns += !is_continuation(line.data[i]);
-		if (columns > view->width)
-			break;
-		buffer_add_char(&view->text,
-			(unsigned char)line.data[i] < ' ' ? ' ' : line.data[i]);
-	}
-	buffer_add_char(&view->text, '\n');
-}
-
-/* "12s", "3m 05s", "1h 02m" */
-static struct span duration_text(const struct view *view, double seconds)
-{
-	long whole = seconds > 0 ? (long)seconds : 0;
-
-	if (whole < 60)
-		return arena_format(view->arena, "%lds", whole);
-	if (whole < 3600)
-		return arena_format(view->arena, "%ldm %02lds", whole / 60, whole % 60);
-	return arena_format(view->arena, "%ldh %02ldm", whole / 3600, whole / 60 % 60);
-}
-
 /* How long something has taken, or takes so far; "": it has not started. */
 static struct span elapsed(const struct view *view, const struct json *object, const char *start)
 {
 	double started = number_of(object, start, -1),
 	       ended = number_of(object, "endedAt", (double)view->now_ms / 1000);
 
-	return started < 0 ? SPAN("") : duration_text(view, ended - started);
+	return started < 0 ? SPAN("") : view_duration(view->arena, ended - started);
 }
 
 /* ---- stages ---- */
@@ -110,7 +68,8 @@ static void add_stage(struct view *view, const struct json *stage)
 		return;
 	if (reason.length == 0)
 		reason = text_of(stage, "note");
-	add_line(view, "%s %-16.*s %-20.*s %-10.*s %7.*s  %.*s", mark_of(state),
+	view_add_line(view->arena, &view->text, view->width,
+		"%s %-16.*s %-20.*s %-10.*s %7.*s  %.*s", mark_of(state),
 		SPAN_ARGS(text_of(stage, "id")), SPAN_ARGS(text_of(stage, "kind")),
 		SPAN_ARGS(is_waiting ? SPAN("") : state),
 		SPAN_ARGS(elapsed(view, stage, "startedAt")), SPAN_ARGS(reason));
@@ -141,9 +100,9 @@ static void add_variant(struct view *view, const struct json *set)
 	if (share >= 0)
 		traffic = arena_format(view->arena, "[%.*s] %5.1f%%", SPAN_ARGS(bar(view, share)),
 			share);
-	add_line(view, "  %-8.*s %-29.*s  %.0f of %.0f tasks run%s  %.*s",
-		SPAN_ARGS(text_of(set, "role")), SPAN_ARGS(traffic), number_of(set, "running", 0),
-		number_of(set, "desired", 0),
+	view_add_line(view->arena, &view->text, view->width,
+		"  %-8.*s %-29.*s  %.0f of %.0f tasks run%s  %.*s", SPAN_ARGS(text_of(set, "role")),
+		SPAN_ARGS(traffic), number_of(set, "running", 0), number_of(set, "desired", 0),
 		span_is(text_of(set, "status"), "DRAINING") ? ", draining" : "",
 		SPAN_ARGS(text_of(set, "taskDefinition")));
 }
@@ -158,7 +117,7 @@ struct span app_view(struct arena *arena, const struct json *deployment, const s
 
 	if (commit.length > COMMIT_SHOWN)
 		commit.length = COMMIT_SHOWN;
-	add_line(&view, "%.*s, deployment %.0f%s%.*s: %.*s  %.*s",
+	view_add_line(arena, &view.text, view.width, "%.*s, deployment %.0f%s%.*s: %.*s  %.*s",
 		SPAN_ARGS(text_of(deployment, "application")), number_of(deployment, "number", 0),
 		has_commit ? ", commit " : "", SPAN_ARGS(commit),
 		SPAN_ARGS(text_of(deployment, "state")),
@@ -166,7 +125,7 @@ struct span app_view(struct arena *arena, const struct json *deployment, const s
 	JSON_EACH_ITEM (json_get(deployment, "stages"), stage)
 		add_stage(&view, stage);
 	if (json_array_count(sets) > 0)
-		add_line(&view, "%s", "");
+		view_add_line(arena, &view.text, view.width, "%s", "");
 	JSON_EACH_ITEM (sets, set)
 		add_variant(&view, set);
 	text = arena_copy_span(arena, buffer_span(&view.text));

@@ -25,7 +25,5 @@ bool flow_has_ended(const struct json *flow);
 void flow_print(const struct app *app, const struct json *flow);
 void flow_print_dot(const struct json *flow);
 void flow_print_plan(const struct app *app, const struct json *node);
-/* The graph as a tree, at most `rows` lines of it; returns how many lines were printed. */
-unsigned flow_print_graph(const struct app *app, const struct json *flow, unsigned rows);
 
 #endif

@@ -4,30 +4,34 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/memory.h"
 #include "cli/env.h"
 #include "cli/flow.h"
+#include "cli/flow_view.h"
 
 #define POLL_MS 300
 #define ROWS_DEFAULT 24
-#define ROWS_KEPT 3 /* for the first and the last line, and the prompt */
-
-static unsigned terminal_rows(void)
-{
-	struct winsize size;
-
-	if (ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_row == 0)
-		return ROWS_DEFAULT;
-	return size.ws_row;
-}
+#define COLUMNS_DEFAULT 80
 
 static unsigned draw(const struct app *app, const struct json *flow, unsigned lines_before)
 {
-	unsigned rows = terminal_rows(), lines;
+	struct winsize size;
+	bool is_known =
+		ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 && size.ws_col > 0;
+	size_t rows = is_known ? size.ws_row : ROWS_DEFAULT,
+	       columns = is_known ? size.ws_col : COLUMNS_DEFAULT;
+	struct span text = flow_view(app->arena, flow, columns - 1, rows > 1 ? rows - 1 : 1,
+			    clock_wall_ms(clock_system())),
+		    line;
+	unsigned lines = 0;
 
 	if (lines_before > 0)
 		printf("\033[%uA\r\033[J", lines_before);
-	lines = flow_print_graph(app, flow, rows > ROWS_KEPT ? rows - ROWS_KEPT : 1);
+	while (span_next_part(&text, '\n', &line)) {
+		printf("%.*s\n", SPAN_ARGS(line));
+		lines++;
+	}
 	fflush(stdout);
 	return lines;
 }
