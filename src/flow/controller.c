@@ -13,6 +13,7 @@
 #define ACCOUNT_WORKERS 3
 #define USER "slipway-flows"
 #define DELETED_AT_ONCE 1000
+#define SETTLE_MS 3000 /* live states are read at a start */
 
 struct flow_controller {
 	struct flow_controller_config config;
@@ -21,6 +22,7 @@ struct flow_controller {
 	struct controller *controller;
 	struct controller_handle handle;
 	struct flow_cache cache;
+	int64_t started_ms;
 };
 
 /* ---- targets ---- */
@@ -44,6 +46,12 @@ bool flow_controller_reaches(struct flow_controller *controller, struct span acc
 	/* An endpoint that refuses the call is there. */
 	return outcall_read(&outcall, "ListClusters", request, &answer, &failure, &err) >= 0 ||
 	       (err.code == -EREMOTEIO && failure.status < 500);
+}
+
+bool flow_controller_has_settled(const struct flow_controller *controller, int64_t now_ms)
+{
+	/* A clock that was set back does not delay it. */
+	return now_ms < controller->started_ms || now_ms - controller->started_ms >= SETTLE_MS;
 }
 
 /* ---- deleting ---- */
@@ -235,6 +243,7 @@ int flow_controller_start(const struct flow_controller_config *config,
 	flows->config = *config;
 	flow_cache_init(&flows->cache, FLOW_CACHE_BYTES_MAX);
 	flows->runner = runner_group_new(config->runner, "flows");
+	flows->started_ms = runner_wall_ms(config->runner);
 	targets.runner = controller.runner = flows->runner;
 	flows->targets = delivery_targets_new(&targets);
 	controller_handle_init(&flows->handle, flows->runner, "flows");

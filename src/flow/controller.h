@@ -49,4 +49,7 @@ void flow_controller_stop(struct flow_controller *controller);
 bool flow_controller_reaches(struct flow_controller *controller, struct span account,
 	struct span target, struct span role, struct arena *arena);
 
+/* Whether the live states in the store have been read since this server started. */
+bool flow_controller_has_settled(const struct flow_controller *controller, int64_t now_ms);
+
 #endif

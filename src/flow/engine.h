@@ -174,6 +174,7 @@ struct flow_node_record {
 	X(DEPLOYMENT_CANCELLED, true)                                                              \
 	X(IN_SYNC, true) /* the live state is that of the commit, and healthy */                   \
 	X(OUT_OF_SYNC, true)                                                                       \
+	X(SYNC_UNKNOWN, true) /* the live state is not known: a soak does not end now */           \
 	X(UNDONE, true)                                                                            \
 	X(UNDO_FAILED, true)                                                                       \
 	X(APPROVE, true) /* plan */                                                                \

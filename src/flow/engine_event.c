@@ -2,7 +2,8 @@
 #include "base/memory.h"
 #include "flow/engine_internal.h"
 
-/* Each loss of sync during the soak time costs at least that much of syncTimeout, so that a node ends. */
+/* Each loss of sync during the soak time, and each time that its end is put off, costs at least that much of syncTimeout,
+ * so that a node ends. */
 #define SYNC_LOSS_MS 1000
 
 typedef int handle_event(struct flow_engine *engine, const struct flow_event *event,
@@ -265,6 +266,22 @@ static int out_of_sync(struct flow_engine *engine, const struct flow_event *even
 	return 0;
 }
 
+/* The soak time has passed, but whether the application is still in sync is not known. */
+static int sync_unknown(struct flow_engine *engine, const struct flow_event *event, struct err *err)
+{
+	struct flow_node_record *record = flow_engine_edit(engine, event->node);
+
+	(void)err;
+	if (record->phase != FLOW_PHASE_SOAKING || record->deadline_ms > engine->now_ms)
+		return 0;
+	record->left_ms -= SYNC_LOSS_MS;
+	if (record->left_ms <= 0)
+		flow_engine_finish(engine, event->node, FLOW_NODE_FAILURE, FLOW_REASON_NOT_IN_SYNC);
+	else
+		flow_engine_set_deadline(engine, event->node, engine->now_ms + SYNC_LOSS_MS);
+	return 0;
+}
+
 static int undone(struct flow_engine *engine, const struct flow_event *event, struct err *err)
 {
 	(void)err;
@@ -408,6 +425,7 @@ static handle_event *const handlers[FLOW_EVENT_COUNT] = {
 	[FLOW_EVENT_DEPLOYMENT_CANCELLED] = deployment_cancelled,
 	[FLOW_EVENT_IN_SYNC] = in_sync,
 	[FLOW_EVENT_OUT_OF_SYNC] = out_of_sync,
+	[FLOW_EVENT_SYNC_UNKNOWN] = sync_unknown,
 	[FLOW_EVENT_UNDONE] = undone,
 	[FLOW_EVENT_UNDO_FAILED] = undone,
 	[FLOW_EVENT_APPROVE] = approve,

@@ -66,7 +66,7 @@ struct world {
 
 static unsigned seen_states[FLOW_NODE_STATE_COUNT], seen_reasons[FLOW_REASON_COUNT],
 	seen_flows[FLOW_STATE_COUNT], seen_phases[FLOW_PHASE_COUNT], seen_steps[FLOW_STEP_UNDO + 1],
-	restarts, repeated_steps;
+	restarts, repeated_steps, put_off;
 
 static unsigned below(struct world *world, unsigned limit)
 {
@@ -381,8 +381,13 @@ static void take_step(struct world *world, uint32_t node, bool calm)
 	case FLOW_STEP_CANCEL: stop_deployment(world, &step); return;
 	case FLOW_STEP_OBSERVE:
 		event = event_of(world,
-			calm || chance(world, 50) ? FLOW_EVENT_IN_SYNC : FLOW_EVENT_OUT_OF_SYNC,
+			calm || chance(world, 40) ? FLOW_EVENT_IN_SYNC
+			: chance(world, 50)       ? FLOW_EVENT_OUT_OF_SYNC
+						  : FLOW_EVENT_SYNC_UNKNOWN,
 			node);
+		put_off += event.type == FLOW_EVENT_SYNC_UNKNOWN &&
+			   world->records[node].phase == FLOW_PHASE_SOAKING &&
+			   world->records[node].deadline_ms <= world->now_ms;
 		apply(world, &event);
 		return;
 	case FLOW_STEP_UNDO:
@@ -597,6 +602,7 @@ static void test_flows(void **state)
 	}
 	assert_true(restarts > FLOWS);
 	assert_true(repeated_steps > FLOWS);
+	assert_true(put_off > 0);
 }
 
 int main(void)

@@ -418,6 +418,45 @@ static void test_soak(void **state)
 	assert_node(A, FLOW_NODE_FAILURE, FLOW_REASON_NOT_IN_SYNC);
 }
 
+/* The soak time is over, but the live state is unknown: the node is no success yet. */
+static void test_soak_of_unknown_state(void **state)
+{
+	(void)state;
+	node_rules[A].soak_ms = 20 * MINUTE_MS;
+	begin(1, NULL, 0);
+	start();
+	succeeds(A);
+	happens(FLOW_EVENT_SYNC_UNKNOWN, A);
+	now_ms += 20 * MINUTE_MS;
+	happens(FLOW_EVENT_SYNC_UNKNOWN, A);
+	time_passes(0);
+	assert_state(A, RUNNING);
+	restart();
+	time_passes(999);
+	assert_state(A, RUNNING);
+	time_passes(1);
+	assert_state(A, SUCCESS);
+}
+
+static void test_soak_of_state_that_stays_unknown(void **state)
+{
+	(void)state;
+	node_rules[A].soak_ms = 20 * MINUTE_MS;
+	begin(1, NULL, 0);
+	start();
+	succeeds(A);
+	now_ms += 20 * MINUTE_MS;
+	for (int64_t i = 0; i < 10 * 60 - 1; i++) {
+		happens(FLOW_EVENT_SYNC_UNKNOWN, A);
+		time_passes(0);
+		assert_state(A, RUNNING);
+		now_ms += 1000;
+	}
+	happens(FLOW_EVENT_SYNC_UNKNOWN, A);
+	assert_node(A, FLOW_NODE_FAILURE, FLOW_REASON_NOT_IN_SYNC);
+	assert_flow(FAILURE);
+}
+
 static void test_soak_ends(void **state)
 {
 	(void)state;
@@ -583,6 +622,8 @@ int main(void)
 		TEST(test_72_restart),
 		TEST(test_sync_timeout),
 		TEST(test_soak),
+		TEST(test_soak_of_unknown_state),
+		TEST(test_soak_of_state_that_stays_unknown),
 		TEST(test_soak_ends),
 		TEST(test_cancel_pending),
 		TEST(test_cancel_all),

@@ -185,17 +185,22 @@ static int observe_sync(struct flow_pass *pass, uint32_t node, struct err *err)
 {
 	bool is_soaking = flow_engine_node(pass->engine, node)->phase == FLOW_PHASE_SOAKING;
 	struct span application = flow_pass_application(pass, node);
-	enum application_sync sync = application_find_sync(pass->view, application);
+	/* The stored state of a server that has just started dates from before its start. */
+	bool is_known =
+		!pass->controller || flow_controller_has_settled(pass->controller, pass->now_ms);
+	enum application_sync sync = is_known ? application_find_sync(pass->view, application)
+					      : APPLICATION_SYNC_UNKNOWN;
 	bool is_good =
 		sync == APPLICATION_SYNCED && application_is_healthy(pass->view, application);
 
 	flow_pass_again_at(pass, pass->now_ms + PASS_POLL_MS);
 	if (!is_soaking && is_good)
 		return flow_pass_apply(pass, FLOW_EVENT_IN_SYNC, node, err);
-	/* While it is not known, the soak time continues. */
-	if (is_soaking && !is_good && sync != APPLICATION_SYNC_UNKNOWN)
-		return flow_pass_apply(pass, FLOW_EVENT_OUT_OF_SYNC, node, err);
-	return 0;
+	if (!is_soaking || is_good)
+		return 0;
+	return flow_pass_apply(pass,
+		sync == APPLICATION_SYNC_UNKNOWN ? FLOW_EVENT_SYNC_UNKNOWN : FLOW_EVENT_OUT_OF_SYNC,
+		node, err);
 }
 
 static int observe_undo(struct flow_pass *pass, uint32_t node, struct err *err)

@@ -247,6 +247,14 @@ class Flow:
             else:
                 self.finish(node, "FAILURE", "NOT_IN_SYNC")
 
+    def sync_unknown(self, now, node, *_):
+        if node.phase == "SOAKING" and node.deadline <= now:
+            node.left -= 1000
+            if node.left > 0:
+                node.deadline = now + 1000
+            else:
+                self.finish(node, "FAILURE", "NOT_IN_SYNC")
+
     def undone(self, now, node, *_):
         if node.phase == "UNDOING":
             node.deployed = False
