@@ -73,7 +73,9 @@ struct json *flow_api_document(struct arena *arena, const struct store_object *f
 	json_set_string(arena, document, "head", head);
 	json_set_integer(arena, document, "deployment", facts->number);
 	json_set_string(arena, document, "state", span_of(flow_state_name(facts->state)));
-	set_text(arena, document, "reason", span_of(flow_reason_text(facts->closing)));
+	set_text(arena, document, "reason",
+		facts->is_damaged ? SPAN(FLOW_DAMAGED_TEXT)
+				  : span_of(flow_reason_text(facts->closing)));
 	json_set_string(arena, document, "trigger",
 		span_of(deployment_trigger_name(facts->trigger)));
 	set_text(arena, document, "createdBy", facts->created_by);

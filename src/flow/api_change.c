@@ -11,6 +11,14 @@ static int answer(struct aws_request *request, const struct store_object *flow)
 	return 0;
 }
 
+static int fail_ended(struct aws_request *request, const struct store_object *flow,
+	const char *what)
+{
+	return flow_api_fail(request, "ResourceInUseException", "flow", flow_facts(flow)->id,
+		"flow %.*s is %s and cannot be %s", SPAN_ARGS(flow_facts(flow)->id),
+		flow_state_name(flow_facts(flow)->state), what);
+}
+
 /* ---- approvals ---- */
 
 static int find_node(struct aws_request *request, const struct store_object *flow,
@@ -65,7 +73,11 @@ static int add_vote(struct aws_request *request, bool approves)
 	struct span key;
 	int code;
 
-	if (flow_api_find(request, &flow) < 0 || find_node(request, flow, &index) < 0)
+	if (flow_api_find(request, &flow) < 0)
+		return -EPERM;
+	if (flow_facts(flow)->is_damaged)
+		return fail_ended(request, flow, "approved or rejected");
+	if (find_node(request, flow, &index) < 0)
 		return -EPERM;
 	key = flow_node_key(request->arena, flow->key, index);
 	node = store_get(request->view, &flow_node_kind, key);
@@ -120,9 +132,7 @@ int flow_api_cancel(struct aws_request *request)
 		return -EPERM;
 	state = flow_facts(flow)->state;
 	if (flow_state_is_terminal(state) || state == FLOW_ROLLING_BACK)
-		return flow_api_fail(request, "ResourceInUseException", "flow",
-			flow_facts(flow)->id, "flow %.*s is %s and cannot be cancelled",
-			SPAN_ARGS(flow_facts(flow)->id), flow_state_name(state));
+		return fail_ended(request, flow, "cancelled");
 	return order(request, flow,
 		rolls_back ? FLOW_ORDER_CANCEL_AND_ROLL_BACK : FLOW_ORDER_CANCEL);
 }
@@ -133,6 +143,8 @@ static const char *why_not_again(const struct flow_facts *facts)
 		return "only a flow that has ended can be retried";
 	if (facts->state == FLOW_SUCCESS)
 		return "there is nothing to retry";
+	if (facts->is_damaged)
+		return "a stored record of it is damaged; sync the head again";
 	if (!facts->is_started)
 		return "its head did not succeed; sync the head again";
 	return facts->closing == FLOW_REASON_SUPERSEDED

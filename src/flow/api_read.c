@@ -136,6 +136,20 @@ static int show(struct aws_request *request, struct flow_pass *pass)
 	return 0;
 }
 
+/* The records that are left need not agree with each other. */
+static int show_damaged(struct aws_request *request, const struct store_object *flow)
+{
+	struct json *document = flow_api_document(request->arena, flow);
+
+	json_set_string(request->arena, document, "reason", SPAN(FLOW_DAMAGED_TEXT));
+	/* Its nodes are left as they are. */
+	json_set_string(request->arena, document, "onFailure",
+		span_of(flow_failure_policy_name(FLOW_ON_FAILURE_CONTINUE)));
+	json_set(request->arena, document, "nodes", json_new_array(request->arena));
+	json_write(document, request->out);
+	return 0;
+}
+
 int flow_api_get(struct aws_request *request)
 {
 	struct flow_pass pass = {
@@ -146,6 +160,8 @@ int flow_api_get(struct aws_request *request)
 		return -EPERM;
 	pass.key = pass.object->key;
 	pass.facts = *flow_facts(pass.object);
+	if (pass.facts.is_damaged || !store_get(request->view, &flow_graph_kind, pass.key))
+		return show_damaged(request, pass.object);
 	if (flow_pass_load(&pass, NULL, &request->err) < 0)
 		return aws_fail_store(request);
 	code = show(request, &pass);

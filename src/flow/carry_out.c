@@ -380,6 +380,25 @@ static int bind_approval(struct flow_pass *pass, struct store_transaction *trans
 		json_to_text(approval_write(&approval, arena), arena), SPAN("{}"), STORE_ANY, err);
 }
 
+/* A vote that was accepted counts, also when the pass that ends the wait has not seen it: that pass runs again. */
+static int require_votes(struct flow_pass *pass, struct store_transaction *transaction,
+	uint32_t node, const struct flow_node_facts *facts, struct err *err)
+{
+	const struct store_object *stored = flow_pass_node(pass, node)->stored, *seen, *now;
+	struct span key;
+
+	if (!stored || flow_node_facts(stored)->state != FLOW_NODE_WAITING_APPROVAL ||
+		facts->state == FLOW_NODE_WAITING_APPROVAL)
+		return 0;
+	key = flow_node_key(store_transaction_arena(transaction), pass->key, node);
+	seen = store_get(pass->view, &flow_approval_kind, key);
+	now = store_get(store_head(transaction), &flow_approval_kind, key);
+	if (!now || (seen && seen->revision == now->revision))
+		return 0;
+	return err_set(err, -ESTALE, "a vote about node %u of flow %.*s came meanwhile", node,
+		SPAN_ARGS(pass->facts.id));
+}
+
 /* ---- the transaction ---- */
 
 /* One of those for which has_step() is true. */
@@ -402,8 +421,10 @@ static int put_node(struct flow_pass *pass, struct store_transaction *transactio
 	struct span api = at->document ? json_to_text(at->document, arena)
 			  : at->stored ? at->stored->api
 				       : SPAN("{}");
-	int code = bind_approval(pass, transaction, node, facts, err);
+	int code = require_votes(pass, transaction, node, facts, err);
 
+	if (code >= 0)
+		code = bind_approval(pass, transaction, node, facts, err);
 	return code < 0 ? code
 			: flow_node_put(transaction, flow_node_key(arena, pass->key, node), api,
 				  facts, err);

@@ -92,6 +92,27 @@ static int delete_part(struct store_transaction *transaction, void *context, str
 			: claims_forget(pass->config->claims, transaction, &pass->claim, err);
 }
 
+/* ---- damage ---- */
+
+/* A flow whose records are not all known cannot be continued: a node might run twice, or without its dependencies. */
+static int end_damaged(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct flow_pass *pass = context;
+	struct flow_facts facts = pass->facts;
+	int code = 0;
+
+	if (!flow_state_is_terminal(facts.state)) {
+		facts.state = FLOW_FAILURE;
+		facts.ended_ms = pass->now_ms;
+	}
+	facts.is_damaged = true;
+	if (store_get(store_head(transaction), &flow_order_kind, pass->key))
+		code = store_delete(transaction, &flow_order_kind, pass->key, STORE_ANY, err);
+	return code < 0 ? code
+			: flow_put(transaction, pass->key, pass->object->api, &facts,
+				  pass->object->revision, err);
+}
+
 /* ---- passes ---- */
 
 /* The application of the head was deleted, and all that is left of it is deleted with it. */
@@ -126,9 +147,13 @@ static int run_owned(struct flow_pass *pass, struct store *store, struct err *er
 
 	if (!read_flow(pass, view))
 		return 0;
-	return pass->facts.is_deleting ? claims_write(pass->config->claims, &pass->claim,
-						 delete_part, pass, NULL, err)
-				       : flow_pass_run(pass, &pass->controller->cache, err);
+	if (pass->facts.is_deleting)
+		return claims_write(pass->config->claims, &pass->claim, delete_part, pass, NULL,
+			err);
+	if (flow_is_damaged(store, pass->key))
+		return claims_write(pass->config->claims, &pass->claim, end_damaged, pass, NULL,
+			err);
+	return flow_pass_run(pass, &pass->controller->cache, err);
 }
 
 static int reconcile(struct controller_call *call, struct span key, struct err *err)

@@ -81,6 +81,7 @@ static const struct fact_row flow_rows[] = {
 	FACT(FACT_FLAG, flow_facts, rolls_back, "rollsBack"),
 	FACT(FACT_FLAG, flow_facts, is_started, "isStarted"),
 	FACT(FACT_FLAG, flow_facts, is_deleting, "deleting"),
+	FACT(FACT_FLAG, flow_facts, is_damaged, "damaged"),
 	FACT_NAMED(flow_facts, trigger, "trigger", trigger_names),
 	FACT(FACT_TEXT, flow_facts, created_by, "createdBy"),
 	FACT(FACT_TEXT, flow_facts, commit, "commit"),
@@ -176,6 +177,18 @@ static int extract_order(const struct store_object *object, void *facts, struct 
 	struct err *err)
 {
 	return read_rows(object, order_rows, LENGTH(order_rows), facts, scratch, err);
+}
+
+bool flow_is_damaged(struct store *store, struct span key)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct span prefix = arena_format(arena, "%.*s/", SPAN_ARGS(key));
+
+	return store_is_quarantined(store, &flow_graph_kind, key) ||
+	       store_is_quarantined(store, &flow_files_kind, key) ||
+	       store_is_quarantined(store, &flow_order_kind, key) ||
+	       store_has_quarantined(store, &flow_node_kind, prefix) ||
+	       store_has_quarantined(store, &flow_approval_kind, prefix);
 }
 
 int flow_put(struct store_transaction *transaction, struct span key, struct span api,

@@ -35,6 +35,7 @@ struct flow_facts {
 	int64_t closing_cause; /* node + 1; 0: none */
 	bool rolls_back, is_started;
 	bool is_deleting;
+	bool is_damaged;                 /* it ended because one of its records cannot be read */
 	enum deployment_trigger trigger; /* of the head */
 	struct span created_by, commit;  /* of the head; "" */
 	int64_t node_count;
@@ -119,6 +120,10 @@ struct span flow_key(struct arena *arena, struct span account, struct span id);
 struct span flow_node_key(struct arena *arena, struct span flow, uint32_t node);
 /* "ACCOUNT/ID" of the key of one of its objects. */
 struct span flow_of_key(struct span key);
+
+#define FLOW_DAMAGED_TEXT "a stored record of the flow is damaged"
+/* A record of the flow, other than its own, failed verification or cannot be read: what it says is not known. */
+bool flow_is_damaged(struct store *store, struct span key);
 
 int flow_put(struct store_transaction *transaction, struct span key, struct span api,
 	const struct flow_facts *facts, uint64_t expected, struct err *err);

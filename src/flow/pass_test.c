@@ -32,7 +32,8 @@ struct world {
 	bool keeps;
 	int64_t now_ms;
 	const struct flow_definition *definition;
-	unsigned kept; /* passes over a flow that was kept */
+	unsigned kept;                  /* passes over a flow that was kept */
+	store_write_function meanwhile; /* after the next pass has opened its view; NULL */
 };
 
 static unsigned ended[FLOW_STATE_COUNT], seen_states[FLOW_NODE_STATE_COUNT], retries;
@@ -209,7 +210,7 @@ static void close_world(struct world *world)
 
 /* ---- a pass ---- */
 
-static enum flow_state run_pass(struct world *world)
+static enum flow_state run_pass_with(struct world *world, int expected)
 {
 	_arena_ struct arena *arena = arena_new(0);
 	struct claim claim = {0};
@@ -228,13 +229,22 @@ static enum flow_state run_pass(struct world *world)
 	assert_int_equal(code, 0);
 	pass.facts = *flow_facts(pass.object);
 	world->kept += world->cache.flows.count > 0;
-	if (flow_pass_run(&pass, world->keeps ? &world->cache : NULL, &err) < 0)
+	if (world->meanwhile)
+		commit(world, world->meanwhile);
+	world->meanwhile = NULL;
+	code = flow_pass_run(&pass, world->keeps ? &world->cache : NULL, &err);
+	if (code != expected)
 		fail_msg("%s", err.message);
-	if (flow_state_is_terminal(pass.facts.state) || !world->keeps)
+	if (flow_state_is_terminal(pass.facts.state) || !world->keeps || code < 0)
 		assert_int_equal(world->cache.flows.count, 0);
 	else
 		assert_int_equal(world->cache.flows.count, 1);
 	return pass.facts.state;
+}
+
+static enum flow_state run_pass(struct world *world)
+{
+	return run_pass_with(world, 0);
 }
 
 /* ---- what happens between passes ---- */
@@ -298,6 +308,25 @@ static int end_deployments(struct store_transaction *transaction, void *context,
 	return code;
 }
 
+static int put_vote(struct store_transaction *transaction, struct span key,
+	const struct approval_vote *vote, struct err *err)
+{
+	struct arena *arena = store_transaction_arena(transaction);
+	const struct store_object *object =
+		store_get(store_head(transaction), &flow_approval_kind, key);
+	struct approval approval;
+	struct json *document;
+
+	if (!object)
+		return 0;
+	assert_int_equal(json_parse(object->api, arena, &document, err), 0);
+	assert_int_equal(approval_read(document, arena, &approval, err), 0);
+	if (approval_add_vote(&approval, vote, SPAN(""), arena, NULL) < 0)
+		return 0;
+	return store_put(transaction, &flow_approval_kind, key,
+		json_to_text(approval_write(&approval, arena), arena), SPAN("{}"), STORE_ANY, err);
+}
+
 static int vote(struct store_transaction *transaction, void *context, struct err *err)
 {
 	struct world *world = context;
@@ -308,19 +337,8 @@ static int vote(struct store_transaction *transaction, void *context, struct err
 		.comment = SPAN(""),
 		.at_ms = world->now_ms,
 		.approves = chance(world, 85)};
-	const struct store_object *object =
-		store_get(store_head(transaction), &flow_approval_kind, key);
-	struct approval approval;
-	struct json *document;
 
-	if (!object)
-		return 0;
-	assert_int_equal(json_parse(object->api, arena, &document, err), 0);
-	assert_int_equal(approval_read(document, arena, &approval, err), 0);
-	if (approval_add_vote(&approval, &one, SPAN(""), arena, NULL) < 0)
-		return 0;
-	return store_put(transaction, &flow_approval_kind, key,
-		json_to_text(approval_write(&approval, arena), arena), SPAN("{}"), STORE_ANY, err);
+	return put_vote(transaction, key, &one, err);
 }
 
 static int order(struct store_transaction *transaction, void *context, struct err *err)
@@ -449,6 +467,65 @@ static void test_kept_flows_decide_the_same(void **state)
 	}
 }
 
+/* ---- votes ---- */
+
+#define VOTE_SEED 1 /* one whose plan succeeds */
+
+static enum flow_node_state state_of_first_node(struct world *world)
+{
+	_view_ struct store_view *view = store_view_open(world->store);
+	_arena_ struct arena *arena = arena_new(0);
+	const struct store_object *node =
+		store_get(view, &flow_node_kind, flow_node_key(arena, KEY, 0));
+
+	return node ? flow_node_facts(node)->state : FLOW_NODE_PENDING;
+}
+
+/* A vote of before the deadline, which has passed meanwhile. */
+static int approve_in_time(struct store_transaction *transaction, void *context, struct err *err)
+{
+	struct world *world = context;
+	struct arena *arena = store_transaction_arena(transaction);
+	struct span key = flow_node_key(arena, KEY, 0);
+	const struct approval_vote one = {.user = SPAN("bob"),
+		.comment = SPAN(""),
+		.at_ms = world->now_ms - world->definition->rules.approval_timeout_ms,
+		.approves = true};
+
+	return put_vote(transaction, key, &one, err);
+}
+
+/* A vote that was accepted in time counts, although the pass that ends the wait began before it. */
+static void test_vote_during_a_pass(void **state)
+{
+	_arena_ struct arena *arena = arena_new(0);
+	struct random_seeded random;
+	struct flow_definition definition;
+	struct world world;
+
+	(void)state;
+	random_seeded_init(&random, 1);
+	do
+		make_definition(arena, &random.random, &definition);
+	while (definition.graph->node_count > 1);
+	definition.node_rules[0] = (struct flow_node_rules){.requires_approval = true};
+	open_world(&world, VOTE_SEED, true, &definition);
+	for (unsigned pass = 0; state_of_first_node(&world) != FLOW_NODE_WAITING_APPROVAL; pass++) {
+		if (pass == PASSES_MAX)
+			fail_msg("the node is %s",
+				flow_node_state_name(state_of_first_node(&world)));
+		run_pass(&world);
+		commit(&world, end_deployments);
+	}
+	world.now_ms += definition.rules.approval_timeout_ms;
+	world.meanwhile = approve_in_time;
+	run_pass_with(&world, -ESTALE);
+	assert_int_equal(state_of_first_node(&world), FLOW_NODE_WAITING_APPROVAL);
+	run_pass(&world);
+	assert_int_equal(state_of_first_node(&world), FLOW_NODE_QUEUED);
+	close_world(&world);
+}
+
 static struct flow_loaded *new_loaded(uint32_t nodes, uint64_t epoch, uint64_t revision)
 {
 	struct flow_loaded *loaded = memory_allocate(sizeof(*loaded));
@@ -523,6 +600,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 		cmocka_unit_test(test_kept_flows_decide_the_same),
+		cmocka_unit_test(test_vote_during_a_pass),
 		cmocka_unit_test(test_cache_validity),
 		cmocka_unit_test(test_cache_limit),
 	};

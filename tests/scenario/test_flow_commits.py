@@ -64,6 +64,21 @@ def new_flow(slipway, tmp_path):
     return GitFlow(Applications(slipway), tmp_path, prefix_of(tmp_path))
 
 
+def test_a_cycle(flow):
+    """Scenario 54: a head from Git is INVALID_CONFIG, with the cycle and its line, and nothing is deployed."""
+    flow.head(("a", ["b"], {}), ("b", ["a"], {}))
+    flow.node("a")
+    flow.node("b")
+    flow.repository.push("First")
+    flow.add("a", "b")
+    flow.apps.add(flow.name("head"), "--repo", flow.repository.url, "--path", "head")
+    problem = flow.apps.wait_state(flow.name("head"), "INVALID_CONFIG")["problem"]
+    assert f": cycle: {flow.name('a')} -> {flow.name('b')} -> {flow.name('a')}" in problem, problem
+    assert "app.pipecd.yaml:" in problem, problem
+    assert flow.get() is None
+    assert flow.deployed("head") == flow.deployed("a") == flow.deployed("b") == []
+
+
 def test_the_commit_of_the_head(flow):
     """Scenario 67: a push while the head deploys does not change what the nodes deploy."""
     wait = {"pipeline": {"stages": [{"name": "WAIT_APPROVAL"}]}}

@@ -1,7 +1,9 @@
 """Flows on servers that are killed, on two servers that share a store, with a target that is away, and the audit log."""
+import contextlib
 import json
 import os
 import shutil
+import sqlite3
 
 from conftest import start_slipway, wait_until  # noqa: F401
 from flows import Flow, note, notes
@@ -56,6 +58,81 @@ def test_a_server_that_is_killed(start_slipway, tmp_path):  # noqa: F811
     assert sorted(order) == list("abcd") and order[0] == "a" and order[3] == "d"
     assert {name: len(flow.deployments(name)) for name in "abcd"} == dict.fromkeys("abcd", 1)
     assert {node["run"] for node in ended["nodes"]} == {1}
+
+
+def damage(state, kind, flow):
+    """The record no longer matches its MAC, as after a flipped byte."""
+    with contextlib.closing(sqlite3.connect(os.path.join(state, "slipway.db"))) as database:
+        changed = database.execute(
+            "UPDATE rows SET mac = zeroblob(length(mac)) WHERE revision = (SELECT max(revision) FROM rows "
+            "WHERE kind = ? AND instr(CAST(key AS TEXT), ?) > 0)", ("flow." + kind, flow))
+        assert changed.rowcount == 1, kind
+        database.commit()
+
+
+def test_damaged_records(start_slipway, tmp_path):  # noqa: F811
+    """A flow with a damaged record ends: no node runs twice, and newer flows of the head do not wait for it."""
+    server = start_slipway(*ARGUMENTS)
+    flows, ids = {}, {}
+    for kind in ("graph", "files", "node", "approval", "flow"):
+        (tmp_path / kind).mkdir()
+        flow = flows[kind] = Flow(server, tmp_path / kind, f"web-{kind}")
+        flow.add("a", note(tmp_path / kind, "a"))
+        flow.add("b", note(tmp_path / kind, "b"))
+        flow.graph(("a",), ("b", ["a"], {"requireApproval": True}))
+        flow.sync()
+    for kind, flow in flows.items():
+        wait_until(lambda flow=flow: ask(server, "GET", f"/v1/flows/{flow.head.name}").status == 200,
+                   "the flow is there")
+        flow.wait_node("b", "WAITING_APPROVAL")
+        ids[kind] = flow.get()["id"]
+    server.kill()
+    for kind, flow in ids.items():
+        damage(server.state, kind, flow)
+    server = start_slipway(*ARGUMENTS, state=server.state)
+    assert "slipway_store_quarantined 5" in server.get("/metrics").text
+    for kind, flow in flows.items():
+        flow.server = server
+        for app in flow.apps.values():
+            app.server = server
+        path = f"/v1/flows/{ids[kind]}"
+        if kind == "flow":
+            assert ask(server, "GET", path).status == 404
+        else:
+            wait_until(lambda path=path: ask(server, "GET", path).json["state"] == "FAILURE", "it ends")
+            assert "damaged" in ask(server, "GET", path).json["reason"]
+            for order in ("/retry", "/cancel", f"/nodes/{flow.name('b')}/approve"):
+                assert ask(server, "POST", path + order, "{}").status == 409, order
+            assert "damaged" in flow.head.run("flow", "show", ids[kind]).stdout
+        flow.head.wait(flow.sync())
+    for kind, flow in flows.items():
+        flow.wait_node("b", "WAITING_APPROVAL")
+        assert flow.get()["id"] != ids[kind]
+        assert ask(server, "POST", f"/v1/flows/{flow.head.name}/nodes/{flow.name('b')}/approve", "{}").status == 200
+        assert flow.watch()["state"] == "SUCCESS"
+        assert notes(tmp_path / kind) == ["a", "a", "b"]
+
+
+def test_soak_of_a_server_that_is_killed(start_slipway, tmp_path):  # noqa: F811
+    """The soak time survives a kill; it is over only when the service was seen in sync after that."""
+    server = start_slipway(*ARGUMENTS)
+    flow = Flow(server, tmp_path, "web")
+    flow.add_ecs("a", count=1)
+    flow.graph(("a", [], {"soak": "5s"}))
+    flow.head.wait(flow.sync())
+    node = wait_until(lambda: (lambda node: node if node.get("phase") == "SOAKING" else None)(
+        flow.nodes(flow.get())["a"]), "it soaks")
+    server.kill()
+    server = flow.server = start_slipway(*ARGUMENTS, state=server.state)
+    for app in flow.apps.values():
+        app.server = server
+    after = flow.nodes(flow.get())["a"]
+    assert after["state"] == "SUCCESS" or after["deadlineAt"] >= node["deadlineAt"], after
+    ended = flow.watch()
+    assert ended["state"] == "SUCCESS", ended
+    node_after = flow.nodes(ended)["a"]
+    assert node_after["endedAt"] >= node["deadlineAt"] and node_after["run"] == 1
+    assert len(flow.deployments("a")) == 1
 
 
 def test_two_servers(start_slipway, postgres_url, tmp_path):  # noqa: F811
