@@ -209,9 +209,12 @@ static void errors_are_xml(void **state)
 	expect_error(&fixture, ACTION("DescribeRules&PageSize=x"), "SerializationException", 400,
 		"MalformedInput", "PageSize: expected an integer");
 	expect_error(&fixture, ACTION("DescribeRules&PageSize=500"), "ValidationError", 400,
-		"ValidationError", "PageSize: must be between 1 and 400, not 500");
+		"ValidationError",
+		"1 validation error detected: Value '500' at 'pageSize' failed to satisfy "
+		"constraint: Member must have value less than or equal to 400");
 	expect_error(&fixture, ACTION("DeleteRule"), "ValidationError", 400, "ValidationError",
-		"RuleArn: is required");
+		"1 validation error detected: Value null at 'ruleArn' failed to satisfy "
+		"constraint: Member must not be null");
 	expect_error(&fixture, ACTION("DescribeTags"), "UnsupportedFeatureException", 400,
 		"UnsupportedOperation", "");
 	expect_error(&fixture, ACTION("Nothing&a=b"), "UnknownOperationException", 400,

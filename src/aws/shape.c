@@ -4,6 +4,9 @@
  * The check walks the request, not the model, so its time grows with what the client sent. Where a
  * value is in the request is a chain of steps on the stack; it becomes text only when something is
  * wrong, so a good request costs no allocation.
+ *
+ * What is out of bounds is answered in slipway's words, or, where the service is one whose answers come from
+ * AWS's framework, in the framework's: tools recognize those.
  */
 #include "aws/shape.h"
 
@@ -15,6 +18,9 @@
 
 /* How much of a client's own text an error message repeats. */
 #define SHOWN_TEXT_MAX 64
+
+/* How many violations of constraints one answer names. */
+#define VIOLATIONS_MAX 10
 
 static const struct shape_service *const services[] = {&shape_ecs, &shape_elasticloadbalancingv2,
 	&shape_servicediscovery, &shape_slipway, &shape_sts};
@@ -148,6 +154,11 @@ struct check {
 	struct shape_problem *problem;
 	bool found;     /* *problem has a value out of bounds; a wrong type may still replace it */
 	bool is_answer; /* unknown members are wrong, and limits are for requests */
+
+	/* For services that answer in the words of AWS's framework: what was violated so far. */
+	struct buffer *violations;
+	size_t violation_count;
+	struct span first_path; /* of the first, as struct shape_problem has paths */
 };
 
 static int check_value(struct check *check, const struct shape *shape, const struct json *value,
@@ -186,26 +197,32 @@ static void add_path(struct buffer *out, const struct step *step)
 	}
 }
 
+/* The path is the first part of the message. An arena at its cap has no room for words, but the client gets its
+ * answer all the same. */
+static void add_message(struct check *check, const struct buffer *text, size_t path_length)
+{
+	char *copy = arena_allocate_capped(check->arena, text->length + 1);
+
+	if (!copy)
+		return;
+	memcpy(copy, text->data, text->length);
+	check->problem->path = (struct span){copy, path_length};
+	check->problem->message = (struct span){copy, text->length};
+}
+
 static void fill_problem(struct check *check, const char *error, const struct step *step,
 	const struct buffer *reason)
 {
 	_buffer_ struct buffer text = {0};
 	size_t path_length;
-	char *copy;
 
 	add_path(&text, step);
 	path_length = text.length;
 	buffer_add_string(&text, path_length > 0 ? ": " : "the request: ");
 	buffer_add_span(&text, buffer_span(reason));
 
-	/* An arena at its cap has no room for words, but the client gets its answer all the same. */
 	*check->problem = (struct shape_problem){error, SPAN(""), SPAN("the request is not valid")};
-	copy = arena_allocate_capped(check->arena, text.length + 1);
-	if (!copy)
-		return;
-	memcpy(copy, text.data, text.length);
-	check->problem->path = (struct span){copy, path_length};
-	check->problem->message = (struct span){copy, text.length};
+	add_message(check, &text, path_length);
 }
 
 /* Ends the walk. */
@@ -239,6 +256,153 @@ static void out_of_bounds(struct check *check, const struct step *step, const st
 		reason);
 }
 
+/* ---- violated constraints in the words of AWS's framework ---- */
+
+/* As the framework has it: 'actions.1.member.type'. Keys of maps have no path of their own. */
+static void add_framework_path(struct buffer *out, const struct step *step)
+{
+	struct span name = step->name;
+
+	if (!step->above || step->is_key) {
+		if (step->above)
+			add_framework_path(out, step->above);
+		return;
+	}
+	add_framework_path(out, step->above);
+	if (out->length > 0)
+		buffer_add_char(out, '.');
+	if (!name.data) {
+		buffer_format(out, "%zu.member", step->index + 1);
+		return;
+	}
+	buffer_add_char(out, name.data[0] >= 'A' && name.data[0] <= 'Z'
+				     ? (char)(name.data[0] - 'A' + 'a')
+				     : name.data[0]);
+	buffer_add(out, name.data + 1, name.length - 1);
+}
+
+static void add_framework_value(struct buffer *out, const struct json *value)
+{
+	_buffer_ struct buffer text = {0};
+
+	if (value->type == JSON_STRING || value->type == JSON_NUMBER) {
+		add_shown(out, value->text);
+		return;
+	}
+	for (size_t i = 0; value->type == JSON_ARRAY && i < value->array.count &&
+			   text.length <= SHOWN_TEXT_MAX;
+		i++) {
+		const struct json *item = value->array.items[i];
+
+		buffer_add_string(&text, i > 0 ? ", " : "[");
+		if (item->type == JSON_STRING)
+			buffer_add_span(&text, item->text);
+		else
+			json_write(item, &text);
+	}
+	if (value->type != JSON_ARRAY)
+		json_write(value, &text);
+	else
+		buffer_add_string(&text, text.length > 0 ? "]" : "[]");
+	add_shown(out, buffer_span(&text));
+}
+
+static void keep_first_path(struct check *check, const struct step *step)
+{
+	_buffer_ struct buffer path = {0};
+	char *copy;
+
+	add_path(&path, step);
+	copy = arena_allocate_capped(check->arena, path.length + 1);
+	if (!copy)
+		return;
+	if (path.length > 0)
+		memcpy(copy, path.data, path.length);
+	check->first_path = (struct span){copy, path.length};
+}
+
+/* value: NULL for one that is missing. */
+static void add_violation(struct check *check, const struct step *step, const struct json *value,
+	const struct buffer *constraint)
+{
+	_buffer_ struct buffer path = {0};
+	struct buffer *out = check->violations;
+
+	check->found = true;
+	if (check->violation_count == VIOLATIONS_MAX)
+		return;
+	if (check->violation_count++ > 0)
+		buffer_add_string(out, "; ");
+	else
+		keep_first_path(check, step);
+	add_framework_path(&path, step);
+	buffer_add_string(out, value ? "Value '" : "Value null");
+	if (value)
+		add_framework_value(out, value);
+	buffer_add_string(out, value ? "' at '" : " at '");
+	buffer_add_span(out, buffer_span(&path));
+	buffer_add_string(out, "' failed to satisfy constraint: ");
+	buffer_add_span(out, buffer_span(constraint));
+}
+
+/* what: "length" or "value". */
+static void violate_limits(struct check *check, const struct shape *shape, const struct step *step,
+	const struct json *value, const char *what, bool is_too_small)
+{
+	const struct shape_limits *limits = &check->service->limits[shape->limits];
+	_buffer_ struct buffer text = {0};
+
+	buffer_format(&text, "Member must have %s %s than or equal to %lld", what,
+		is_too_small ? "greater" : "less",
+		(long long)(is_too_small ? limits->min : limits->max));
+	add_violation(check, step, value, &text);
+}
+
+static void violate_enum(struct check *check, const struct shape *shape, const struct step *step,
+	const struct json *value)
+{
+	const struct shape_name *values = &check->service->values[shape->first];
+	_buffer_ struct buffer text = {0};
+
+	buffer_add_string(&text, "Member must satisfy enum value set: [");
+	for (size_t i = 0; i < shape->count; i++) {
+		buffer_add_string(&text, i > 0 ? ", " : "");
+		buffer_add_span(&text, shape_text(check->service, values[i]));
+	}
+	buffer_add_char(&text, ']');
+	add_violation(check, step, value, &text);
+}
+
+static void violate_required(struct check *check, const struct step *step)
+{
+	_buffer_ struct buffer text = {0};
+
+	buffer_add_string(&text, "Member must not be null");
+	add_violation(check, step, NULL, &text);
+}
+
+static void fill_violations(struct check *check)
+{
+	_buffer_ struct buffer text = {0};
+
+	buffer_format(&text, "%zu validation error%s detected: ", check->violation_count,
+		check->violation_count == 1 ? "" : "s");
+	buffer_add_span(&text, buffer_span(check->violations));
+	*check->problem = (struct shape_problem){
+		shape_text(check->service, check->operation->invalid_input).data, SPAN(""),
+		SPAN("the request is not valid")};
+	add_message(check, &text, 0);
+	check->problem->path = check->first_path;
+}
+
+/* Elastic Load Balancing and Cloud Map answer so; ECS has words of its own. */
+static bool has_framework_words(const struct shape_service *service)
+{
+	return service == &shape_elasticloadbalancingv2 || service == &shape_servicediscovery;
+}
+
+/* ---- limits ---- */
+
 static void add_limits(struct buffer *out, const struct shape_limits *limits)
 {
 	if (limits->min == limits->max)
@@ -253,8 +417,8 @@ static void add_limits(struct buffer *out, const struct shape_limits *limits)
 }
 
 /* things: "items", "characters", … */
-static void check_count(struct check *check, const struct shape *shape, size_t count,
-	const char *things, const struct step *step)
+static void check_count(struct check *check, const struct shape *shape, const struct json *value,
+	size_t count, const char *things, const struct step *step)
 {
 	const struct shape_limits *limits = &check->service->limits[shape->limits];
 
@@ -263,6 +427,11 @@ static void check_count(struct check *check, const struct shape *shape, size_t c
 	if ((int64_t)count < limits->min || (int64_t)count > limits->max) {
 		_buffer_ struct buffer reason = {0};
 
+		if (check->violations) {
+			violate_limits(check, shape, step, value, "length",
+				(int64_t)count < limits->min);
+			return;
+		}
 		buffer_add_string(&reason, "must have ");
 		add_limits(&reason, limits);
 		buffer_format(&reason, " %s, not %zu", things, count);
@@ -271,12 +440,16 @@ static void check_count(struct check *check, const struct shape *shape, size_t c
 }
 
 static void out_of_range(struct check *check, const struct shape *shape, const struct json *value,
-	const struct step *step)
+	const struct step *step, bool is_too_small)
 {
 	_buffer_ struct buffer reason = {0};
 
 	if (check->is_answer)
 		return;
+	if (check->violations) {
+		violate_limits(check, shape, step, value, "value", is_too_small);
+		return;
+	}
 	buffer_add_string(&reason, "must be ");
 	add_limits(&reason, &check->service->limits[shape->limits]);
 	buffer_add_string(&reason, ", not ");
@@ -293,15 +466,20 @@ static size_t count_characters(struct span text)
 	return count;
 }
 
-static void check_enum(struct check *check, const struct shape *shape, struct span text,
+static void check_enum(struct check *check, const struct shape *shape, const struct json *value,
 	const struct step *step)
 {
+	struct span text = value->text;
 	const struct shape_name *values = &check->service->values[shape->first];
 	_buffer_ struct buffer reason = {0};
 
 	for (size_t i = 0; i < shape->count; i++)
 		if (span_equal(text, shape_text(check->service, values[i])))
 			return;
+	if (check->violations) {
+		violate_enum(check, shape, step, value);
+		return;
+	}
 	buffer_add_char(&reason, '\'');
 	add_shown(&reason, text);
 	buffer_add_string(&reason, "' is not one of ");
@@ -314,13 +492,13 @@ static void check_enum(struct check *check, const struct shape *shape, struct sp
 }
 
 /* Checks of a string, be it a value or the key of a map. */
-static void check_text(struct check *check, const struct shape *shape, struct span text,
+static void check_text(struct check *check, const struct shape *shape, const struct json *value,
 	const struct step *step)
 {
 	if (shape->count > 0)
-		check_enum(check, shape, text, step);
+		check_enum(check, shape, value, step);
 	if (shape->limits > 0)
-		check_count(check, shape, count_characters(text), "characters", step);
+		check_count(check, shape, value, count_characters(value->text), "characters", step);
 }
 
 static int check_string(struct check *check, const struct shape *shape, const struct json *value,
@@ -328,7 +506,7 @@ static int check_string(struct check *check, const struct shape *shape, const st
 {
 	if (value->type != JSON_STRING)
 		return wrong_type(check, shape, value, step);
-	check_text(check, shape, value->text, step);
+	check_text(check, shape, value, step);
 	return 0;
 }
 
@@ -345,7 +523,7 @@ static int check_integer(struct check *check, const struct shape *shape, const s
 	if (shape->type == SHAPE_INTEGER && (integer < INT32_MIN || integer > INT32_MAX))
 		return wrong_form(check, "the integer does not fit in 32 bits", step);
 	if (integer < limits->min || integer > limits->max)
-		out_of_range(check, shape, value, step);
+		out_of_range(check, shape, value, step, integer < limits->min);
 	return 0;
 }
 
@@ -360,7 +538,7 @@ static int check_number(struct check *check, const struct shape *shape, const st
 	if (!json_double(value, &number))
 		return wrong_form(check, "the number is too large", step);
 	if (number < (double)limits->min || number > (double)limits->max)
-		out_of_range(check, shape, value, step);
+		out_of_range(check, shape, value, step, number < (double)limits->min);
 	return 0;
 }
 
@@ -401,7 +579,7 @@ static int check_blob(struct check *check, const struct shape *shape, const stru
 		return wrong_form(check, "the string is not base64", step);
 	while (padding < text.length && text.data[text.length - 1 - padding] == '=')
 		padding++;
-	check_count(check, shape, text.length / 4 * 3 - padding, "bytes", step);
+	check_count(check, shape, value, text.length / 4 * 3 - padding, "bytes", step);
 	return 0;
 }
 
@@ -419,7 +597,7 @@ static int check_list(struct check *check, const struct shape *shape, const stru
 
 	if (value->type != JSON_ARRAY)
 		return wrong_type(check, shape, value, step);
-	check_count(check, shape, value->array.count, "items", step);
+	check_count(check, shape, value, value->array.count, "items", step);
 	for (size_t i = 0; i < value->array.count; i++) {
 		struct step here = {.above = step, .index = i};
 		const struct json *item = value->array.items[i];
@@ -440,12 +618,13 @@ static int check_map(struct check *check, const struct shape *shape, const struc
 
 	if (value->type != JSON_OBJECT)
 		return wrong_type(check, shape, value, step);
-	check_count(check, shape, value->object.count, "entries", step);
+	check_count(check, shape, value, value->object.count, "entries", step);
 	for (size_t i = 0; i < value->object.count; i++) {
 		const struct json_member *entry = &value->object.members[i];
 		struct step here = {.above = step, .name = entry->name, .is_key = true};
+		const struct json name = {.type = JSON_STRING, .text = entry->name};
 
-		check_text(check, key, entry->name, &here);
+		check_text(check, key, &name, &here);
 		if (entry->value->type == JSON_NULL)
 			continue;
 		if (check_value(check, element, entry->value, &here) < 0)
@@ -454,7 +633,7 @@ static int check_map(struct check *check, const struct shape *shape, const struc
 	return 0;
 }
 
-/* Only called when one is missing. */
+/* Only called when one is missing. The framework's words name all, ours the first. */
 static void report_missing(struct check *check, const struct shape *shape, const struct json *value,
 	const struct step *step)
 {
@@ -466,6 +645,10 @@ static void report_missing(struct check *check, const struct shape *shape, const
 		if (!(member->flags & SHAPE_REQUIRED) ||
 			!json_is_absent(json_get_span(value, here.name)))
 			continue;
+		if (check->violations) {
+			violate_required(check, &here);
+			continue;
+		}
 		_buffer_ struct buffer reason = {0};
 		buffer_add_string(&reason, "is required");
 		out_of_bounds(check, &here, &reason);
@@ -534,17 +717,22 @@ _Static_assert(SHAPE_REQUIRED == 1, "check_structure counts with it");
 int shape_validate(const struct shape_service *service, const struct shape_operation *operation,
 	const struct json *request, struct arena *arena, struct shape_problem *ret_problem)
 {
+	_buffer_ struct buffer violations = {0};
 	struct check check = {
 		.service = service,
 		.operation = operation,
 		.arena = arena,
 		.problem = ret_problem,
+		.violations = has_framework_words(service) ? &violations : NULL,
+		.first_path = SPAN(""),
 	};
 	const struct step request_itself = {0};
 
 	if (check_structure(&check, &service->shapes[operation->input], request, &request_itself) <
 		0)
 		return -EINVAL;
+	if (check.violation_count > 0)
+		fill_violations(&check);
 	return check.found ? -EINVAL : 0;
 }
 

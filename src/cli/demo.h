@@ -64,6 +64,9 @@ int demo_wait(struct demo_server *demo, const char *what, demo_condition conditi
 int demo_pause(struct demo_server *demo, int milliseconds);
 /* Waits until changes made with the load balancing API are in effect. */
 int demo_wait_until_settled(struct demo_server *demo, struct err *err);
+/* Where the listener of that port is reachable; NUL-terminated, of the demo's arena. */
+int demo_find_listener(struct demo_server *demo, unsigned port, const char **ret_address,
+	struct err *err);
 
 /* ---- created objects ---- */
 

@@ -223,3 +223,25 @@ int demo_wait_until_settled(struct demo_server *demo, struct err *err)
 {
 	return demo_wait(demo, "the load balancer to use its new settings", is_settled, demo, err);
 }
+
+int demo_find_listener(struct demo_server *demo, unsigned port, const char **ret_address,
+	struct err *err)
+{
+	struct span ending = arena_format(demo->arena, ":%u", port);
+	struct json *traffic;
+	int code = remote_send(demo->remote, "GET", "/v1/traffic", SPAN(""), demo->arena, &traffic,
+		err);
+
+	if (code < 0)
+		return code;
+	JSON_EACH_ITEM (json_get(traffic, "listeners"), listener) {
+		struct span address = json_get_text(listener, "address");
+
+		if (!span_ends_with(address, ending))
+			continue;
+		address.length -= ending.length;
+		*ret_address = arena_copy_span(demo->arena, address).data;
+		return 0;
+	}
+	return err_set(err, -ENOENT, "no listener on port %u", port);
+}

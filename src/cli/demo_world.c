@@ -140,16 +140,6 @@ int demo_world_make_balancer(struct demo_world *world, struct err *err)
 		return code;
 	balancer = json_item(json_get(answer, "LoadBalancers"), 0);
 	arn = text_at(world, balancer, "LoadBalancerArn");
-	code = demo_call(world->server, "elasticloadbalancingv2", "DescribeLoadBalancers", &answer,
-		err, "{\"LoadBalancerArns\":[\"%s\"]}", arn);
-	if (code < 0)
-		return code;
-	balancer = json_item(json_get(answer, "LoadBalancers"), 0);
-	world->address = text_at(world,
-		json_item(json_get(json_item(json_get(balancer, "AvailabilityZones"), 0),
-				  "LoadBalancerAddresses"),
-			0),
-		"IpAddress");
 	code = demo_call(world->server, "elasticloadbalancingv2", "CreateListener", &answer, err,
 		"{\"LoadBalancerArn\":\"%s\",\"Protocol\":\"%s\",\"Port\":%u,\"DefaultActions\":%"
 		"s}",
@@ -158,7 +148,9 @@ int demo_world_make_balancer(struct demo_world *world, struct err *err)
 		return code;
 	world->listener =
 		text_at(world, json_item(json_get(answer, "Listeners"), 0), "ListenerArn");
-	return demo_wait_until_settled(world->server, err);
+	code = demo_wait_until_settled(world->server, err);
+	return code < 0 ? code
+			: demo_find_listener(world->server, world->port, &world->address, err);
 }
 
 int demo_world_set_balancer_weight(struct demo_world *world, unsigned percent, struct err *err)

@@ -2,6 +2,7 @@
 #include "aws/document.h"
 #include "base/memory.h"
 #include "cloudmap/api.h"
+#include "cloudmap/http_namespace.h"
 #include "cloudmap/labels.h"
 #include "cloudmap/listing.h"
 #include "io/dns_message.h"
@@ -128,8 +129,9 @@ static struct json *new_properties(struct aws_request *request,
 		json_set(arena, dns, "HostedZoneId", json_new_format(arena, "Z%s", zone));
 		json_set_integer(arena, soa, "TTL", facts->soa_ttl);
 		json_set(arena, dns, "SOA", soa);
-		json_set(arena, properties, "DnsProperties", dns);
 	}
+	/* As AWS shows them: empty for HTTP namespaces, which have no zone. */
+	json_set(arena, properties, "DnsProperties", dns);
 	json_set_string(arena, http, "HttpName", facts->name);
 	json_set(arena, properties, "HttpProperties", http);
 	return properties;
@@ -171,6 +173,12 @@ static struct json *new_document(struct aws_request *request, struct span key,
 	return document;
 }
 
+static bool is_full(struct aws_request *request)
+{
+	return store_count(request->view, &cloudmap_namespace_kind, -1, aws_key_prefix(request),
+		       false) >= NAMESPACES_MAX;
+}
+
 /* Was it this request that made the namespace? Then its answer was lost, and is given again. */
 static int answer_again(struct aws_request *request, const struct store_object *existing,
 	const struct store_object *before)
@@ -199,8 +207,7 @@ static int create(struct aws_request *request, struct cloudmap_namespace_facts f
 		return answer_again(request, existing, before);
 	if (before)
 		return cloudmap_operation_fail_duplicate(request, before);
-	if (store_count(request->view, &cloudmap_namespace_kind, -1, aws_key_prefix(request),
-		    false) >= NAMESPACES_MAX)
+	if (is_full(request))
 		return aws_fail(request, "ResourceLimitExceeded",
 			"There are %d namespaces, which is the limit", NAMESPACES_MAX);
 	facts.id = cloudmap_new_id(request, "ns-");
@@ -222,6 +229,25 @@ int cloudmap_namespace_create_http(struct aws_request *request)
 	if (check_name(request, facts.name) < 0)
 		return -EPERM;
 	return create(request, facts);
+}
+
+int cloudmap_http_namespace_put(struct aws_request *request, struct span name, struct span *ret_key)
+{
+	struct cloudmap_namespace_facts facts = {
+		.name = name, .type = CLOUDMAP_HTTP, .created_ms = request->now_ms};
+	struct span key;
+
+	if (check_name(request, name) < 0)
+		return -EPERM;
+	if (is_full(request))
+		return aws_fail_input(request, "There are %d namespaces, which is the limit",
+			NAMESPACES_MAX);
+	facts.id = cloudmap_new_id(request, "ns-");
+	key = aws_key(request, facts.id);
+	if (put_namespace(request, key, &facts, new_document(request, key, &facts)) < 0)
+		return -EPERM;
+	*ret_key = key;
+	return 0;
 }
 
 int cloudmap_namespace_create_private(struct aws_request *request)

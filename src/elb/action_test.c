@@ -114,17 +114,17 @@ static void test_forward_refused(void **state)
 		"[{'Type':'forward','ForwardConfig':{'TargetGroups':[{'TargetGroupArn':'%1$s'},"
 		"{'TargetGroupArn':'%1$s'}]}}]",
 		world->http);
-	refuse_action(world, "HTTP", "ValidationError", "Weight",
+	refuse_action(world, "HTTP", "ValidationError", ".weight'",
 		"[{'Type':'forward','ForwardConfig':{'TargetGroups':[{'TargetGroupArn':'%s',"
 		"'Weight':1000}]}}]",
 		world->http);
-	refuse_action(world, "HTTP", "ValidationError", "Weight",
+	refuse_action(world, "HTTP", "ValidationError", ".weight'",
 		"[{'Type':'forward','ForwardConfig':{'TargetGroups':[{'TargetGroupArn':'%s',"
 		"'Weight':-1}]}}]",
 		world->http);
 	refuse_action(world, "HTTP", INVALID, "no TargetGroupArn",
 		"[{'Type':'forward','ForwardConfig':{'TargetGroups':[{'Weight':1}]}}]");
-	refuse_action(world, "HTTP", "ValidationError", "DurationSeconds",
+	refuse_action(world, "HTTP", "ValidationError", ".durationSeconds'",
 		"[{'Type':'forward','ForwardConfig':{'TargetGroups':[{'TargetGroupArn':'%s'}],"
 		"'TargetGroupStickinessConfig':{'Enabled':true,'DurationSeconds':604801}}}]",
 		world->http);
@@ -212,7 +212,7 @@ static void test_redirect_refused(void **state)
 		refuse_action(world, "HTTP", INVALID, rows[i].words,
 			"[{'Type':'redirect','RedirectConfig':{%s}}]", rows[i].config);
 	refuse_action(world, "HTTP", INVALID, "needs RedirectConfig", "[{'Type':'redirect'}]");
-	refuse_action(world, "HTTP", "ValidationError", "StatusCode",
+	refuse_action(world, "HTTP", "ValidationError", ".statusCode'",
 		"[{'Type':'redirect','RedirectConfig':{'Port':'81'}}]");
 	refuse_action(world, "TCP", INVALID, "only has forward",
 		"[{'Type':'redirect','RedirectConfig':{'Port':'81','StatusCode':'HTTP_301'}}]");
@@ -254,7 +254,7 @@ static void test_fixed_response(void **state)
 			"[{'Type':'fixed-response','FixedResponseConfig':{%s}}]", rows[i].config);
 	refuse_action(world, "HTTP", INVALID, "needs FixedResponseConfig",
 		"[{'Type':'fixed-response'}]");
-	refuse_action(world, "HTTP", "ValidationError", "MessageBody",
+	refuse_action(world, "HTTP", "ValidationError", ".messageBody'",
 		"[{'Type':'fixed-response','FixedResponseConfig':{'StatusCode':'200','MessageBody':"
 		"'%.*s'}}]",
 		PROXY_BODY_MAX + 1, body);

@@ -267,6 +267,7 @@ static bool is_allowed(const struct row *row, struct span value)
 /* The values that an object would have. */
 struct settings {
 	struct aws_request *request;
+	const struct store_object *object;
 	const struct table *table;
 	unsigned audience;
 	const struct json *attributes;
@@ -323,6 +324,10 @@ static int check_target_group(const struct settings *settings)
 	struct span algorithm = setting(settings, "load_balancing.algorithm.type");
 	struct span slow_start = setting(settings, "slow_start.duration_seconds");
 
+	if (elb_target_group_facts(settings->object)->protocol == ELB_TLS &&
+		span_is(setting(settings, "stickiness.enabled"), "true"))
+		return aws_fail(settings->request, "InvalidConfigurationRequestException",
+			"You cannot enable stickiness on target groups with the TLS protocol");
 	if (algorithm.length > 0 && !span_is(algorithm, "round_robin") && !span_is(slow_start, "0"))
 		return aws_fail(settings->request, "InvalidConfigurationRequestException",
 			"slow_start.duration_seconds cannot be used when "
@@ -415,7 +420,8 @@ int elb_attributes_modify(struct aws_request *request, const struct store_object
 	const struct table *table = table_of(object);
 	unsigned audience = table->audience(object);
 	struct json *old, *private_, *attributes;
-	struct settings settings = {.request = request, .table = table, .audience = audience};
+	struct settings settings = {
+		.request = request, .object = object, .table = table, .audience = audience};
 
 	if (check_requested(request, table, audience, requested) < 0)
 		return -EPERM;

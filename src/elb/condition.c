@@ -184,11 +184,13 @@ static int find_values(struct aws_request *request, const struct elb_condition_f
 		return aws_fail_input(request,
 			"Conditions: Values and %s of %s say different things; give one of them",
 			field->config, field->name);
+	if (json_count(direct) > 1 && json_count(values) == 0)
+		return aws_fail_input(request,
+			"The '%s' field contains too many values; the limit is '1'", field->name);
 	if (json_count(direct) > 0)
 		values = direct;
 	if (json_count(values) == 0)
-		return aws_fail_input(request, "Conditions: %s has no values (%s.Values)",
-			field->name, field->config);
+		return aws_fail_input(request, "A condition value must be specified");
 	*ret_values = values;
 	return 0;
 }

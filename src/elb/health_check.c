@@ -40,9 +40,8 @@ static int check_timeout(struct aws_request *request, bool application, const st
 	if (timeout < interval || (timeout == interval && !application))
 		return 0;
 	return aws_fail_input(request,
-		"HealthCheckTimeoutSeconds: the timeout of %lld seconds must be smaller than the "
-		"interval of %lld",
-		(long long)timeout, (long long)interval);
+		"Health check timeout '%lld' must be smaller than %sthe interval '%lld'",
+		(long long)timeout, application ? "" : "or equal to ", (long long)interval);
 }
 
 static int read_numbers(struct aws_request *request, enum elb_protocol group,

@@ -213,15 +213,13 @@ static int read_protocol(struct edit *edit)
 	if (!name.data && edit->listener)
 		return 0;
 	if (!name.data)
-		return aws_fail_input(request, "Protocol: a listener needs a protocol");
+		return aws_fail_input(request, "A listener protocol must be specified");
 	if (!elb_protocol_read(name, &edit->place.protocol))
 		return aws_fail_input(request, "Protocol: slipway does not support %.*s",
 			SPAN_ARGS(name));
 	if (network != (edit->place.protocol != ELB_HTTP && edit->place.protocol != ELB_HTTPS))
-		return aws_fail_input(request,
-			"Protocol: the load balancer is %s, so the protocol must be %s, not %.*s",
-			network ? "a network load balancer" : "an application load balancer",
-			network ? "TCP, UDP, TCP_UDP or TLS" : "HTTP or HTTPS", SPAN_ARGS(name));
+		return aws_fail_input(request, "Listener protocol '%.*s' must be one of '%s'",
+			SPAN_ARGS(name), network ? "UDP, TCP, TLS, TCP_UDP" : "HTTPS, HTTP");
 	json_set_string(request->arena, edit->api, "Protocol", name);
 	return 0;
 }
@@ -239,8 +237,8 @@ static int read_port(struct edit *edit)
 	struct aws_request *request = edit->request;
 	int64_t port = json_get_integer(request->input, "Port", edit->place.port);
 
-	if (port < 1 || port > UINT16_MAX)
-		return aws_fail_input(request, "Port: a listener needs a port from 1 to 65535");
+	if (port == 0)
+		return aws_fail_input(request, "A listener port must be specified");
 	edit->place.port = port;
 	if (is_taken(request->view, edit->place.load_balancer, port,
 		    edit->same ? edit->same : edit->listener, request->arena))
@@ -253,12 +251,9 @@ static int read_policy(struct edit *edit)
 {
 	struct aws_request *request = edit->request;
 	struct span requested = json_get_text(request->input, "SslPolicy");
-	bool tls_1_3_only;
 
-	if (requested.data && !elb_ssl_policy_find(requested, &tls_1_3_only))
-		return aws_fail(request, "SSLPolicyNotFoundException",
-			"SSL policy '%.*s' not found; slipway has %.*s", SPAN_ARGS(requested),
-			SPAN_ARGS(elb_ssl_policy_names(request->arena)));
+	if (requested.data && !elb_ssl_policy_exists(requested))
+		return elb_ssl_policy_fail(request, requested);
 	if (requested.data)
 		json_set_string(request->arena, edit->api, "SslPolicy", requested);
 	else if (!json_get(edit->api, "SslPolicy"))
@@ -370,7 +365,7 @@ static int read_actions(struct edit *edit)
 /* Rules belong to the old protocol; HTTP and HTTPS take each other's. */
 static int read_edit(struct edit *edit)
 {
-	return read_protocol(edit) < 0 || read_port(edit) < 0 || read_tls(edit) < 0 ||
+	return read_port(edit) < 0 || read_protocol(edit) < 0 || read_tls(edit) < 0 ||
 			       read_actions(edit) < 0
 		       ? -EPERM
 		       : 0;

@@ -96,16 +96,16 @@ static void test_what_a_listener_needs(void **state)
 	const struct {
 		const char *error, *words, *rest;
 	} rows[] = {
-		{"ValidationError", "Protocol", "'Port':80"},
-		{"ValidationError", "Port", "'Protocol':'HTTP'"},
-		{"ValidationError", "Port", "'Protocol':'HTTP','Port':0"},
-		{"ValidationError", "Port", "'Protocol':'HTTP','Port':65536"},
+		{"ValidationError", "A listener protocol must be specified", "'Port':80"},
+		{"ValidationError", "A listener port must be specified", "'Protocol':'HTTP'"},
+		{"ValidationError", "at 'port'", "'Protocol':'HTTP','Port':0"},
+		{"ValidationError", "at 'port'", "'Protocol':'HTTP','Port':65536"},
 		{"ValidationError", "Certificates", "'Protocol':'HTTPS','Port':443"},
 		{"ValidationError", "SslPolicy",
 			"'Protocol':'HTTP','Port':80,'SslPolicy':"
 			"'ELBSecurityPolicy-TLS13-1-3-2021-06'"},
-		{"SSLPolicyNotFoundException", "ELBSecurityPolicy-2016-08",
-			"'Protocol':'HTTPS','Port':443,'SslPolicy':'ELBSecurityPolicy-2016-08'"},
+		{"SSLPolicyNotFoundException", "ELBSecurityPolicy-2011-08",
+			"'Protocol':'HTTPS','Port':443,'SslPolicy':'ELBSecurityPolicy-2011-08'"},
 		{"CertificateNotFoundException", "no folder",
 			"'Protocol':'HTTPS','Port':443,'Certificates':[{'CertificateArn':"
 			"'arn:aws:acm:eu-west-1:123456789012:certificate/x'}]"},
@@ -142,7 +142,7 @@ static void test_what_a_listener_needs(void **state)
 	test_refused(server, "CreateListener", "LoadBalancerNotFoundException", "missing",
 		"{'LoadBalancerArn':'missing','Protocol':'HTTP','Port':80," FORWARD "}",
 		world->http);
-	test_refused(server, "CreateListener", "ValidationError", "DefaultActions",
+	test_refused(server, "CreateListener", "ValidationError", "'defaultActions'",
 		"{'LoadBalancerArn':'%s','Protocol':'HTTP','Port':80}", world->app);
 	test_call(server, "DescribeListeners", "{'LoadBalancerArn':'%s'}", world->app);
 	assert_int_equal(json_count(json_get(server->answer, "Listeners")), 0);
@@ -377,12 +377,15 @@ static void test_ssl_policies(void **state)
 		test_text_of(server, server->answer, "NextMarker"));
 	assert_string_equal(test_text_of(server, test_item(server, "SslPolicies", 0), "Name"),
 		"ELBSecurityPolicy-TLS13-1-3-2021-06");
+	test_call(server, "DescribeSSLPolicies", "{'PageSize':17,'Marker':'%s'}",
+		test_text_of(server, server->answer, "NextMarker"));
+	assert_int_equal(json_count(json_get(server->answer, "SslPolicies")), 16);
 	assert_null(json_get(server->answer, "NextMarker"));
 	test_call(server, "DescribeSSLPolicies",
 		"{'Names':['ELBSecurityPolicy-TLS13-1-2-Res-2021-06']}");
 	assert_int_equal(json_count(json_get(server->answer, "SslPolicies")), 1);
-	test_refused(server, "DescribeSSLPolicies", "SSLPolicyNotFoundException", "2016-08",
-		"{'Names':['ELBSecurityPolicy-2016-08']}");
+	test_refused(server, "DescribeSSLPolicies", "SSLPolicyNotFoundException", "FIPS",
+		"{'Names':['ELBSecurityPolicy-TLS13-1-3-FIPS-2023-04']}");
 }
 
 int main(void)

@@ -287,6 +287,11 @@ static const struct json *load_balancer_document(struct aws_request *request,
 		struct json *shown = json_copy_object(arena, zone);
 		struct json *addresses = json_new_array(arena);
 
+		/* Those of an application load balancer change, so AWS shows none. */
+		if (facts->type != ELB_NETWORK) {
+			json_append(arena, zones, zone);
+			continue;
+		}
 		if (json_count(zones) == 0) {
 			struct json *address = json_new_object(arena);
 

@@ -16,6 +16,12 @@ static const char *create(struct test_server *server, const char *name)
 	return test_text_of(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn");
 }
 
+/* Of those that show their address. */
+static void create_network(struct test_server *server, const char *name)
+{
+	test_call(server, "CreateLoadBalancer", "{'Name':'%s','Type':'network'}", name);
+}
+
 static void every_row_is_in_the_model(void **state)
 {
 	(void)state;
@@ -173,7 +179,7 @@ static void a_range_gives_each_its_own_address(void **state)
 		int last = 0;
 
 		snprintf(name, sizeof(name), "web%d", i);
-		create(server, name);
+		create_network(server, name);
 		assert_int_equal(sscanf(address_of(server), "10.1.2.%d", &last), 1);
 		assert_in_range(last, 1, 6);
 		assert_false(seen[last]);
@@ -185,7 +191,7 @@ static void a_range_gives_each_its_own_address(void **state)
 	test_call(server, "DescribeLoadBalancers", "{'Names':['web3']}");
 	test_call(server, "DeleteLoadBalancer", "{'LoadBalancerArn':'%s'}",
 		test_text_of(server, test_item(server, "LoadBalancers", 0), "LoadBalancerArn"));
-	create(server, "one-more");
+	create_network(server, "one-more");
 }
 
 static void the_smallest_ranges_have_addresses(void **state)
@@ -193,15 +199,26 @@ static void the_smallest_ranges_have_addresses(void **state)
 	struct test_server *server = *state;
 
 	test_set_addresses(server, SPAN("192.0.2.7/32"));
-	create(server, "a");
+	create_network(server, "a");
 	assert_string_equal(address_of(server), "192.0.2.7");
 	test_refused(server, "CreateLoadBalancer", "TooManyLoadBalancersException", "192.0.2.7/32",
 		"{'Name':'b'}");
 	test_set_addresses(server, SPAN("192.0.2.8/31"));
-	create(server, "c");
-	create(server, "d");
+	create_network(server, "c");
+	create_network(server, "d");
 	test_refused(server, "CreateLoadBalancer", "TooManyLoadBalancersException", "192.0.2.8/31",
 		"{'Name':'e'}");
+}
+
+static void application_load_balancers_show_no_address(void **state)
+{
+	struct test_server *server = *state;
+	const struct json *zone;
+
+	test_call(server, "CreateLoadBalancer", "{'Name':'a','Subnets':['subnet-1']}");
+	zone = json_item(json_get(test_item(server, "LoadBalancers", 0), "AvailabilityZones"), 0);
+	assert_string_equal(test_text_of(server, zone, "SubnetId"), "subnet-1");
+	assert_true(json_is_absent(json_get(zone, "LoadBalancerAddresses")));
 }
 
 static void one_address_is_for_all(void **state)
@@ -209,9 +226,9 @@ static void one_address_is_for_all(void **state)
 	struct test_server *server = *state;
 
 	test_set_addresses(server, SPAN("192.0.2.7"));
-	create(server, "a");
+	create_network(server, "a");
 	assert_string_equal(address_of(server), "192.0.2.7");
-	create(server, "b");
+	create_network(server, "b");
 	assert_string_equal(address_of(server), "192.0.2.7");
 }
 
@@ -271,7 +288,7 @@ static void pages_give_everything_once(void **state)
 	assert_int_equal(pages, 3);
 	test_refused(server, "DescribeLoadBalancers", "ValidationError", "Marker",
 		"{'Marker':'bogus'}");
-	test_refused(server, "DescribeLoadBalancers", "ValidationError", "PageSize",
+	test_refused(server, "DescribeLoadBalancers", "ValidationError", "'pageSize'",
 		"{'PageSize':401}");
 	test_refused(server, "DescribeLoadBalancers", "LoadBalancerNotFoundException", "missing",
 		"{'Names':['web1','missing']}");
@@ -549,6 +566,7 @@ int main(void)
 		TEST_WITH_SERVER(refuses_what_there_is_not),
 		TEST_WITH_SERVER(a_range_gives_each_its_own_address),
 		TEST_WITH_SERVER(the_smallest_ranges_have_addresses),
+		TEST_WITH_SERVER(application_load_balancers_show_no_address),
 		TEST_WITH_SERVER(one_address_is_for_all),
 		TEST_WITH_SERVER(an_address_can_be_chosen),
 		TEST_WITH_SERVER(there_is_a_limit_for_each_type),

@@ -155,7 +155,7 @@ static int read_certificates(struct building *building, struct proxy_http *http)
 	}
 	http->certificates = certificates;
 	http->certificate_count = tls.certificate_count;
-	http->tls_1_3_only = tls.tls_1_3_only;
+	http->tls = tls.versions;
 	building->shape->has_certificates = tls.certificate_count > 0;
 	return 0;
 }
@@ -254,10 +254,10 @@ static void write_part(const struct proxy_listener *part, struct buffer *out,
 	char address[PROXY_ADDRESS_TEXT_SIZE];
 
 	proxy_address_format(&part->address, address);
-	buffer_format(out, "%d %s %u %d %d %d %d %d %d %d ", part->protocol, address,
-		options->idle_timeout_ms, options->proxy_v2, options->sticky_source,
-		http->tls_1_3_only, http->no_http2, http->forwarded, http->forwarded_port,
-		http->drop_invalid_headers);
+	buffer_format(out, "%d %s %u %d %d %u-%u %s %d %d %d %d ", part->protocol, address,
+		options->idle_timeout_ms, options->proxy_v2, options->sticky_source, http->tls.min,
+		http->tls.max, http->tls.ciphers ? http->tls.ciphers : "-", http->no_http2,
+		http->forwarded, http->forwarded_port, http->drop_invalid_headers);
 	write_action(&routes, out, weights);
 	write_action(&http->otherwise, out, weights);
 	for (size_t i = 0; i < http->rule_count; i++)

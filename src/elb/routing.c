@@ -183,7 +183,7 @@ int elb_routing_tls(const struct store_object *listener, struct arena *arena,
 			certificates[tls.certificate_count++] = json_text(certificate);
 	tls.certificates = certificates;
 	policy = json_get_text(api, "SslPolicy");
-	if (policy.data && !elb_ssl_policy_find(policy, &tls.tls_1_3_only))
+	if (policy.data && !elb_ssl_policy_find(policy, arena, &tls.versions))
 		return err_set(err, -EINVAL, "listener '%.*s' has the unknown policy '%.*s'",
 			SPAN_ARGS(listener->key), SPAN_ARGS(policy));
 	*ret_tls = tls;

@@ -26,9 +26,9 @@ int elb_routing_conditions(const struct json *conditions, struct arena *arena,
 /* The TLS settings of a listener. */
 struct elb_routing_tls {
 	const struct span
-		*certificates;    /* ARNs for elb_certificate_read(), the default one first */
-	size_t certificate_count; /* at most PROXY_CERTIFICATES_MAX */
-	bool tls_1_3_only;        /* by its SslPolicy */
+		*certificates;     /* ARNs for elb_certificate_read(), the default one first */
+	size_t certificate_count;  /* at most PROXY_CERTIFICATES_MAX */
+	struct proxy_tls versions; /* by its SslPolicy */
 };
 /* Without certificates if the listener's protocol has none. */
 int elb_routing_tls(const struct store_object *listener, struct arena *arena,

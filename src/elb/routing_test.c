@@ -197,13 +197,13 @@ static void test_tls(void **state)
 	(void)state;
 	assert_int_equal(elb_routing_tls(&plain, arena, &found, &err), 0);
 	assert_int_equal(found.certificate_count, 0);
-	assert_false(found.tls_1_3_only);
+	assert_int_equal(found.versions.max, 0);
 	assert_int_equal(elb_routing_tls(&tls, arena, &found, &err), 0);
 	assert_int_equal(found.certificate_count, 3);
 	assert_true(span_is(found.certificates[0], "first"));
 	assert_true(span_is(found.certificates[1], "second"));
 	assert_true(span_is(found.certificates[2], "third"));
-	assert_true(found.tls_1_3_only);
+	assert_int_equal(found.versions.min, 3);
 }
 
 int main(void)

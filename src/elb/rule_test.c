@@ -85,8 +85,8 @@ static void test_conditions_refused(void **state)
 		{"at least one", ""},
 		{"must be one of", "{}"},
 		{"'cookie'", "{'Field':'cookie','Values':['a']}"},
-		{"no values", "{'Field':'host-header'}"},
-		{"no values", "{'Field':'host-header','Values':[]}"},
+		{"A condition value must be specified", "{'Field':'host-header'}"},
+		{"A condition value must be specified", "{'Field':'host-header','Values':[]}"},
 		{"is empty", "{'Field':'host-header','Values':['']}"},
 		{"character", "{'Field':'host-header','Values':['a b']}"},
 		{"character", "{'Field':'host-header','Values':['a:80']}"},
@@ -138,8 +138,10 @@ static void test_conditions_refused(void **state)
 			"{'Field':'path-pattern','Values':['/a']},{'Field':'path-pattern','Values':"
 			"['/b']}"},
 		{"at most 5 values",
-			"{'Field':'path-pattern','Values':['/a','/b','/c']},{'Field':'host-header',"
-			"'Values':['a','b','c']}"},
+			"{'Field':'path-pattern','PathPatternConfig':{'Values':['/a','/b','/c']}},"
+			"{'Field':'host-header','HostHeaderConfig':{'Values':['a','b','c']}}"},
+		{"The 'host-header' field contains too many values; the limit is '1'",
+			"{'Field':'host-header','Values':['a','b']}"},
 		{"at most 6 wildcards",
 			"{'Field':'path-pattern','Values':['/*?*?']},{'Field':'host-header',"
 			"'Values':['*a*b*']}"},
@@ -226,9 +228,9 @@ static void test_what_is_refused(void **state)
 	test_rule(world, listener, 7, rule);
 	test_refused(server, "CreateRule", "PriorityInUseException", "'7'",
 		"{'ListenerArn':'%s','Priority':7," ANY "," FIXED "}", listener);
-	test_refused(server, "CreateRule", "ValidationError", "Priority",
+	test_refused(server, "CreateRule", "ValidationError", "'priority'",
 		"{'ListenerArn':'%s','Priority':0," ANY "," FIXED "}", listener);
-	test_refused(server, "CreateRule", "ValidationError", "Priority",
+	test_refused(server, "CreateRule", "ValidationError", "'priority'",
 		"{'ListenerArn':'%s','Priority':50001," ANY "," FIXED "}", listener);
 	test_refused(server, "CreateRule", "ListenerNotFoundException", "missing",
 		"{'ListenerArn':'missing','Priority':1," ANY "," FIXED "}");

@@ -1,19 +1,20 @@
 /*
- * Security policies: the TLS versions and ciphers of a listener. The table has only
- * those of AWS's policies that the data plane implements exactly: it could not keep the promise of
- * a policy that allows TLS 1.0.
+ * Security policies: the TLS versions and ciphers of a listener, by AWS's names. Those for FIPS 140 and with
+ * post-quantum key exchange are not here: the data plane could not keep their promises.
  */
 #ifndef ELB_SSL_POLICY_H
 #define ELB_SSL_POLICY_H
 
 #include "aws/service.h"
+#include "proxy/proxy.h"
 
 #define ELB_SSL_POLICY_DEFAULT "ELBSecurityPolicy-TLS13-1-2-Res-2021-06"
 
 /* False: there is none of that name here. */
-bool elb_ssl_policy_find(struct span name, bool *ret_tls_1_3_only);
-/* "A, B": for messages. */
-struct span elb_ssl_policy_names(struct arena *arena);
+bool elb_ssl_policy_find(struct span name, struct arena *arena, struct proxy_tls *ret_tls);
+bool elb_ssl_policy_exists(struct span name);
+/* Fails with SSLPolicyNotFoundException. */
+int elb_ssl_policy_fail(struct aws_request *request, struct span name);
 
 int elb_ssl_policies_describe(struct aws_request *request);
 

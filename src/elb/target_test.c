@@ -71,7 +71,7 @@ static void settings_have_rules(void **state)
 	} rows[] = {
 		{NULL, "Protocol", "'Port':80"},
 		{NULL, "Port", "'Protocol':'HTTP'"},
-		{NULL, "Port", "'Protocol':'HTTP','Port':65536"},
+		{NULL, "at 'port'", "'Protocol':'HTTP','Port':65536"},
 		{"", "GENEVE", "'Protocol':'GENEVE','Port':6081"},
 		{"", "QUIC", "'Protocol':'QUIC','Port':80"},
 		{"", "Lambda", "'TargetType':'lambda'"},
@@ -95,14 +95,14 @@ static void settings_have_rules(void **state)
 			"'Protocol':'HTTP','Port':80,'HealthCheckPath':'/a\\r\\nX: y'"},
 		{NULL, "HealthCheckPort", "'Protocol':'HTTP','Port':80,'HealthCheckPort':'0'"},
 		{NULL, "HealthCheckPort", "'Protocol':'HTTP','Port':80,'HealthCheckPort':'web'"},
-		{NULL, "HealthCheckIntervalSeconds",
+		{NULL, "healthCheckIntervalSeconds",
 			"'Protocol':'HTTP','Port':80,'HealthCheckIntervalSeconds':4"},
-		{NULL, "HealthCheckTimeoutSeconds",
+		{NULL, "must be smaller than the interval",
 			"'Protocol':'HTTP','Port':80,'HealthCheckIntervalSeconds':10,"
 			"'HealthCheckTimeoutSeconds':10"},
-		{NULL, "HealthyThresholdCount",
+		{NULL, "healthyThresholdCount",
 			"'Protocol':'HTTP','Port':80,'HealthyThresholdCount':1"},
-		{NULL, "UnhealthyThresholdCount",
+		{NULL, "unhealthyThresholdCount",
 			"'Protocol':'HTTP','Port':80,'UnhealthyThresholdCount':11"},
 		{NULL, "Matcher", "'Protocol':'HTTP','Port':80,'Matcher':{'HttpCode':'200-500'}"},
 		{NULL, "Matcher", "'Protocol':'HTTP','Port':80,'Matcher':{'HttpCode':'ok'}"},
@@ -289,7 +289,7 @@ static void registers_what_can_be_a_target(void **state)
 		test_refused(server, "RegisterTargets", "InvalidTargetException", "address",
 			"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1'},{'Id':'%s'}]}",
 			arns.group, bad[i]);
-	test_refused(server, "RegisterTargets", "ValidationError", "Port",
+	test_refused(server, "RegisterTargets", "ValidationError", "port'",
 		"{'TargetGroupArn':'%s','Targets':[{'Id':'10.0.0.1','Port':0}]}", arns.group);
 	test_refused(server, "RegisterTargets", "ValidationError", "at least one",
 		"{'TargetGroupArn':'%s','Targets':[]}", arns.group);

@@ -74,7 +74,7 @@ static void test_https_carries_requests(void **state)
 	assert_true(tls_open(&client, secure.port, "one.test", NULL, TLS1_2_VERSION));
 	tls_close(&client);
 	/* No version below the minimum, and no HTTP/2 where it is disabled. */
-	plane->listener.http.tls_1_3_only = true;
+	plane->listener.http.tls = (struct proxy_tls){.min = 3, .max = 3};
 	plane->listener.http.no_http2 = true;
 	test_apply(plane);
 	assert_false(tls_open(&client, secure.port, "one.test", NULL, TLS1_2_VERSION));

@@ -233,13 +233,20 @@ struct proxy_certificate {
 /* Handling of X-Forwarded-For. */
 enum proxy_forwarded { PROXY_FORWARDED_APPEND, PROXY_FORWARDED_PRESERVE, PROXY_FORWARDED_REMOVE };
 
+/* TLS versions and ciphers that clients may agree on. Versions are the second number: 2 is TLS 1.2. */
+struct proxy_tls {
+	unsigned char min;
+	unsigned char max;   /* 0: TLS 1.2 and 1.3 with good ciphers, whatever else is here */
+	const char *ciphers; /* "A:B", best first, up to TLS 1.2; NULL: good ones */
+};
+
 struct proxy_http {
 	const struct proxy_rule *rules; /* in order of priority */
 	size_t rule_count;
 	struct proxy_action otherwise;                /* used instead of the listener's routes */
 	const struct proxy_certificate *certificates; /* https and tls-end: at least one */
 	size_t certificate_count;
-	bool tls_1_3_only;
+	struct proxy_tls tls;
 	bool no_http2; /* https: HTTP/2 is offered unless this is set */
 	enum proxy_forwarded forwarded;
 	bool forwarded_port;       /* X-Forwarded-For has the client's port too */

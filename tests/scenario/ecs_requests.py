@@ -48,6 +48,12 @@ def container(**members):
     return {"name": "app", "image": "busybox", "memory": 64, **members}
 
 
+def names(message, part):
+    """A part of a message, or the member of this name in AWS's words for constraints, which have members in lower case."""
+    constraint = f"{part[:1].lower()}{part[1:]}'"
+    return part in message or ("failed to satisfy constraint" in message and constraint in message)
+
+
 def refused(call, code, *parts, **parameters):
     """The call must fail with this error, status 400, and every part in its message."""
     with pytest.raises(botocore.exceptions.ClientError) as caught:
@@ -56,7 +62,7 @@ def refused(call, code, *parts, **parameters):
     assert error["Code"] == code, error
     assert caught.value.response["ResponseMetadata"]["HTTPStatusCode"] == 400
     for part in parts:
-        assert part in error["Message"], error["Message"]
+        assert names(error["Message"], part), error["Message"]
     return error["Message"]
 
 

@@ -59,7 +59,7 @@ def test_an_http_namespace(boto):
     namespace = make_http(boto, "Http~/Name!", Description="d")
     shown = boto.get_namespace(Id=namespace)["Namespace"]
     assert shown["Type"] == "HTTP"
-    assert shown["Properties"] == {"HttpProperties": {"HttpName": "Http~/Name!"}}
+    assert shown["Properties"] == {"DnsProperties": {}, "HttpProperties": {"HttpName": "Http~/Name!"}}
     boto.update_http_namespace(Id=namespace, Namespace={"Description": "e"})
     assert boto.get_namespace(Id=namespace)["Namespace"]["Description"] == "e"
     refused(boto.update_private_dns_namespace, "InvalidInput", "type HTTP",
@@ -94,7 +94,7 @@ def test_the_same_request_is_answered_again_and_its_id_serves_one_namespace(boto
 def test_bad_namespaces(boto):
     for name in ["", ".", "a..b", "a b", "a/b", text(64) + ".x", "x.", "größe"]:
         refused(boto.create_private_dns_namespace, "InvalidInput", "Name", Name=name, Vpc="v")
-    refused(boto.create_private_dns_namespace, "InvalidInput", "Name", Name=text(254), Vpc="v")
+    refused(boto.create_private_dns_namespace, "InvalidInput", "'name'", Name=text(254), Vpc="v")
     refused(boto.create_private_dns_namespace, "InvalidInput", "Vpc", Name="v.test", Vpc="")
     for name in ["", "a b", 'a"b', "größe", text(1025)]:
         refused(boto.create_http_namespace, "InvalidInput", "Name", Name=name)
@@ -105,7 +105,7 @@ def test_bad_namespaces(boto):
     refused(boto.update_http_namespace, "NamespaceNotFound", "ns-1", Id="ns-1",
             Namespace={"Description": "x"})
     refused(boto.delete_namespace, "NamespaceNotFound", "ns-1", Id="ns-1")
-    refused(boto.get_namespace, "InvalidInput", "Id", Id=text(65))
+    refused(boto.get_namespace, "InvalidInput", "'id'", Id=text(65))
     names = [item["Name"] for item in boto.list_namespaces()["Namespaces"]]
     assert "v.test" not in names and "d" not in names
 
@@ -448,7 +448,7 @@ def test_instances_and_their_health_are_paged(boto):
             Instances=["i1", "absent"])
     refused(boto.get_instances_health_status, "ServiceNotFound", "srv-none", ServiceId="srv-none")
     refused(boto.list_instances, "InvalidInput", "NextToken", ServiceId=service, NextToken="made")
-    refused(boto.list_instances, "InvalidInput", "MaxResults", ServiceId=service, MaxResults=101)
+    refused(boto.list_instances, "InvalidInput", "'maxResults'", ServiceId=service, MaxResults=101)
 
 
 def test_health_that_clients_say(boto):
@@ -481,7 +481,7 @@ def test_health_that_clients_say(boto):
     refused(say, "InstanceNotFound", "absent", service=checked, status="HEALTHY",
             instance="absent")
     refused(say, "ServiceNotFound", "srv-none", service="srv-none", status="HEALTHY")
-    refused(say, "InvalidInput", "Status", service=checked, status="SICK")
+    refused(say, "InvalidInput", "'status'", service=checked, status="SICK")
 
 
 def test_instances_are_discovered(slipway, boto):

@@ -155,7 +155,7 @@ def test_longest_name(ecs):
 
 def test_namespaces_that_do_not_exist(ecs):
     refused(ecs.create_cluster, "NamespaceNotFoundException", "nowhere", clusterName="never",
-            serviceConnectDefaults={"namespace": "nowhere"})
+            serviceConnectDefaults={"namespace": arn("namespace/ns-nowhere").replace(":ecs:", ":servicediscovery:")})
     assert ecs.describe_clusters(clusters=["never"])["clusters"] == []
 
 

@@ -7,7 +7,7 @@ import ssl
 
 import pytest
 
-from balancing import NETWORK, free_port, traffic
+from balancing import NETWORK, free_port, resolve, traffic
 from conftest import DEADLINE, REGION, Servers, wait_until
 from ecs_requests import ACCOUNT, refused
 from elb_requests import write_certificate
@@ -46,7 +46,7 @@ def make_client(slipway):
 class World:
     """A load balancer of each type, groups, and what tests make with them."""
 
-    def __init__(self, elb):
+    def __init__(self, server, elb):
         self.elb = elb
         self.ports = set()
         self.app = self.balancer("app", "application")
@@ -57,7 +57,7 @@ class World:
         self.tcp2 = self.group("tcp2", "TCP")
         self.udp = self.group("udp", "UDP")
         self.addresses = {
-            one["LoadBalancerArn"]: one["AvailabilityZones"][0]["LoadBalancerAddresses"][0]["IpAddress"]
+            one["LoadBalancerArn"]: resolve(server, one["DNSName"])
             for one in elb.describe_load_balancers()["LoadBalancers"]}
 
     def balancer(self, name, kind):
@@ -95,8 +95,8 @@ class World:
 
 
 @pytest.fixture(name="world", scope="module")
-def make_world(elb):
-    return World(elb)
+def make_world(slipway, elb):
+    return World(slipway, elb)
 
 
 def forward(group):
@@ -161,11 +161,11 @@ def mutual(listener):
 
 @pytest.mark.parametrize("code, part, settings", [
     ("LoadBalancerNotFound", "absent", {"LoadBalancerArn": NO_BALANCER}),
-    ("ValidationError", "Port", {"Port": 65536}),
+    ("ValidationError", "'port'", {"Port": 65536}),
     ("MalformedInput", "Port", {"Port": "http"}),
-    ("ValidationError", "HTTP or HTTPS", {"Protocol": "TCP"}),
+    ("ValidationError", "'HTTPS, HTTP'", {"Protocol": "TCP"}),
     ("ValidationError", "GENEVE", {"Protocol": "GENEVE"}),
-    ("ValidationError", "Protocol", {"Protocol": "SPDY"}),
+    ("ValidationError", "'protocol'", {"Protocol": "SPDY"}),
     ("ValidationError", "certificate", {"Protocol": "HTTPS"}),
     ("CertificateNotFound", "absent", {
         "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("absent")}]}),
@@ -173,9 +173,9 @@ def mutual(listener):
         "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("broken")}]}),
     ("CertificateNotFound", "must be 1 to 128", {
         "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("../first")}]}),
-    ("SSLPolicyNotFound", "ELBSecurityPolicy-2016-08", {
+    ("SSLPolicyNotFound", "FIPS 140", {
         "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("first")}],
-        "SslPolicy": "ELBSecurityPolicy-2016-08"}),
+        "SslPolicy": "ELBSecurityPolicy-TLS13-1-2-FIPS-2023-04"}),
     ("ALPNPolicyNotFound", "TLS", {
         "Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("first")}],
         "AlpnPolicy": ["HTTP2Preferred"]}),
@@ -332,7 +332,7 @@ def cli_refused(server, code, part, *args):
 # ---- rules ----
 
 @pytest.mark.parametrize("given, answered", [
-    ({"Field": "host-header", "Values": ["a.example", "*.b.example"]},
+    ({"Field": "host-header", "HostHeaderConfig": {"Values": ["a.example", "*.b.example"]}},
      {"Values": ["a.example", "*.b.example"],
       "HostHeaderConfig": {"Values": ["a.example", "*.b.example"]}}),
     ({"Field": "host-header", "HostHeaderConfig": {"Values": ["a.example"]}},
@@ -402,21 +402,21 @@ def test_rules_from_the_first_to_the_last(elb, world):
 @pytest.mark.parametrize("code, part, settings", [
     ("ListenerNotFound", "absent", {"ListenerArn": NO_LISTENER}),
     ("PriorityInUse", "'7'", {"Priority": 7}),
-    ("ValidationError", "Priority", {"Priority": 0}),
-    ("ValidationError", "Priority", {"Priority": 50001}),
+    ("ValidationError", "'priority'", {"Priority": 0}),
+    ("ValidationError", "'priority'", {"Priority": 50001}),
     ("ValidationError", "at least one", {"Conditions": []}),
     ("ValidationError", "one of", {"Conditions": [{"Field": "cookie", "Values": ["a"]}]}),
     ("ValidationError", "at most 5", {"Conditions": [
-        {"Field": "path-pattern", "Values": ["/1", "/2", "/3", "/4", "/5", "/6"]}]}),
+        {"Field": "path-pattern", "PathPatternConfig": {"Values": ["/1", "/2", "/3", "/4", "/5", "/6"]}}]}),
     ("ValidationError", "at most 6", {"Conditions": [
         {"Field": "path-pattern", "Values": ["/*******"]}]}),
     ("ValidationError", "block of addresses", {"Conditions": [
         {"Field": "source-ip", "SourceIpConfig": {"Values": ["192.0.2.1"]}}]}),
     ("TargetGroupNotFound", "absent", {"Actions": forward(NO_GROUP)}),
-    ("ValidationError", "Weight", {"Actions": [{"Type": "forward", "ForwardConfig": {
+    ("ValidationError", ".weight'", {"Actions": [{"Type": "forward", "ForwardConfig": {
         "TargetGroups": [{"TargetGroupArn": NO_GROUP, "Weight": 1000}]}}]}),
     ("InvalidLoadBalancerAction", "exactly one", {"Actions": []}),
-    ("ValidationError", "MessageBody", {"Actions": [{"Type": "fixed-response", "FixedResponseConfig": {
+    ("ValidationError", ".messageBody'", {"Actions": [{"Type": "fixed-response", "FixedResponseConfig": {
         "StatusCode": "200", "MessageBody": "x" * 1025}}]}),
 ])
 def test_rules_that_are_refused(elb, world, code, part, settings):
@@ -492,8 +492,13 @@ def test_security_policies(elb):
     assert strict["SslProtocols"] == ["TLSv1.3"]
     assert all(cipher["Name"].startswith("TLS_") for cipher in strict["Ciphers"])
     assert elb.describe_ssl_policies(Names=[strict["Name"]])["SslPolicies"] == [strict]
-    refused(elb.describe_ssl_policies, "SSLPolicyNotFound", "2016-08",
-            Names=["ELBSecurityPolicy-2016-08"])
+    old = policies["ELBSecurityPolicy-2016-08"]
+    assert old["SslProtocols"] == ["TLSv1", "TLSv1.1", "TLSv1.2"]
+    assert [cipher["Priority"] for cipher in old["Ciphers"]] == list(range(1, 19))
+    assert policies["ELBSecurityPolicy-2015-05"]["Ciphers"] == old["Ciphers"]
+    assert len(policies) == 18
+    refused(elb.describe_ssl_policies, "SSLPolicyNotFound", "post-quantum",
+            Names=["ELBSecurityPolicy-TLS13-1-2-Res-PQ-2025-09"])
 
 
 def shake_hands(address, port, version, ciphers=None):
@@ -518,6 +523,8 @@ def test_policies_are_kept_to_the_letter(slipway, elb, world):
     settings = {"Protocol": "HTTPS", "Certificates": [{"CertificateArn": certificate("first")}]}
     usual = world.listener(**settings)
     strict = world.listener(**settings, SslPolicy="ELBSecurityPolicy-TLS13-1-3-2021-06")
+    old = world.listener(**settings, SslPolicy="ELBSecurityPolicy-2016-08")
+    middle = world.listener(**settings, SslPolicy="ELBSecurityPolicy-FS-1-1-2019-08")
     wait_until(lambda: traffic(slipway)["settled"], "the listeners are open")
     policies = {one["Name"]: one for one in elb.describe_ssl_policies()["SslPolicies"]}
     named = {cipher["Name"] for cipher in policies[DEFAULT_POLICY]["Ciphers"]}
@@ -534,13 +541,19 @@ def test_policies_are_kept_to_the_letter(slipway, elb, world):
         assert version == "TLSv1.3"
         assert cipher in {one["Name"] for one in policies[policy]["Ciphers"]}
     assert shake_hands(address, strict["Port"], ssl.TLSVersion.TLSv1_2) is None
-    for listener in (usual, strict):
+    for listener, most in ((old, ssl.TLSVersion.TLSv1), (middle, ssl.TLSVersion.TLSv1_1)):
+        for version in (ssl.TLSVersion.TLSv1, ssl.TLSVersion.TLSv1_1, ssl.TLSVersion.TLSv1_2):
+            agreed = shake_hands(address, listener["Port"], version, "ALL:@SECLEVEL=0")
+            assert (agreed is not None) == (version >= most), (listener["SslPolicy"], version)
+        assert shake_hands(address, listener["Port"], ssl.TLSVersion.TLSv1_3) is None
+        assert shake_hands(address, listener["Port"], ssl.TLSVersion.TLSv1_2, "ECDHE-ECDSA-AES128-SHA")
+    for listener in (usual, strict, old, middle):
         elb.delete_listener(ListenerArn=listener["ListenerArn"])
 
 
 def test_listeners_survive_a_restart(start_slipway):
     server = start_slipway("--runtime", "none", "--balancers", NETWORK)
-    world = World(server.boto("elbv2"))
+    world = World(server, server.boto("elbv2"))
     made = world.network_listener()
     listener = world.listener()
     rules = [world.rule(listener, 2), world.rule(listener, 1)]

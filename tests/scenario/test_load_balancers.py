@@ -33,6 +33,7 @@ def make_group(elb, name, **settings):
 
 
 def address_of(balancer):
+    """Only network load balancers show it."""
     return balancer["AvailabilityZones"][0]["LoadBalancerAddresses"][0]["IpAddress"]
 
 
@@ -88,7 +89,7 @@ def test_everything_given_comes_back(slipway, elb):
         {"SubnetId": "subnet-1", "AllocationId": "eipalloc-1"}]}),
     ("DuplicateTagKeys", "twice", {"Tags": [{"Key": "a", "Value": "1"}, {"Key": "a", "Value": "2"}]}),
     ("TooManyTags", "50", {"Tags": [{"Key": str(n), "Value": ""} for n in range(51)]}),
-    ("ValidationError", "Type", {"Type": "classic"}),
+    ("ValidationError", "'type'", {"Type": "classic"}),
 ])
 def test_wrong_load_balancers_are_refused(elb, code, part, settings):
     refused(elb.create_load_balancer, code, part, **{"Name": "wrong", **settings})
@@ -104,7 +105,7 @@ def test_load_balancers_come_in_pages(elb):
     assert [name for name in found if name.startswith("page-")] == names
     assert len(found) == len(set(found))
     refused(elb.describe_load_balancers, "ValidationError", "Marker", Marker="made-up")
-    refused(elb.describe_load_balancers, "ValidationError", "PageSize", PageSize=0)
+    refused(elb.describe_load_balancers, "ValidationError", "'pageSize'", PageSize=0)
     refused(elb.describe_load_balancers, "ValidationError", "not a valid", LoadBalancerArns=["x"])
     refused(elb.describe_load_balancers, "LoadBalancerNotFound", "absent",
             LoadBalancerArns=[NO_BALANCER])
@@ -213,7 +214,7 @@ def test_target_groups_have_defaults(elb):
     ("ValidationError", "HealthCheckPath", {"Protocol": "HTTP", "HealthCheckPath": "no"}),
     ("ValidationError", "Matcher", {"Protocol": "HTTP", "Matcher": {"HttpCode": "no"}}),
     ("ValidationError", "smaller", {"HealthCheckIntervalSeconds": 5, "HealthCheckTimeoutSeconds": 6}),
-    ("ValidationError", "Port", {"Port": 0}),
+    ("ValidationError", "'port'", {"Port": 0}),
 ])
 def test_wrong_target_groups_are_refused(elb, code, part, settings):
     refused(elb.create_target_group, code, part,

@@ -237,6 +237,27 @@ static const struct json *required_attributes(const struct definition_rules *rul
 	return list;
 }
 
+static struct json *complete_volumes(const struct definition_rules *rules)
+{
+	struct arena *arena = rules->request->arena;
+	struct json *list = json_new_array(arena);
+
+	JSON_EACH_ITEM (rules->volumes, requested) {
+		struct json *volume = json_copy_object(arena, requested);
+		const struct json *efs = json_get(volume, "efsVolumeConfiguration");
+
+		if (!json_is_absent(efs)) {
+			struct json *complete = json_copy_object(arena, efs);
+
+			document_set_default(arena, complete, "rootDirectory",
+				json_new_string(arena, SPAN("/")));
+			json_set(arena, volume, "efsVolumeConfiguration", complete);
+		}
+		json_append(arena, list, volume);
+	}
+	return list;
+}
+
 static struct json *complete(const struct definition_rules *rules)
 {
 	/* In the order of ECS's answers; containerDefinitions and the computed ones are apart. */
@@ -269,7 +290,7 @@ static struct json *complete(const struct definition_rules *rules)
 		if (!json_is_absent(value))
 			json_set(arena, document, echoed[i], value);
 	}
-	document_set_default(arena, document, "volumes", json_new_array(arena));
+	json_set(arena, document, "volumes", complete_volumes(rules));
 	document_set_default(arena, document, "placementConstraints", json_new_array(arena));
 	if (rules->cpu > 0)
 		json_set(arena, document, "cpu",

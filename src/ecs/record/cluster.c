@@ -5,6 +5,7 @@
 #include "aws/document.h"
 #include "aws/page.h"
 #include "aws/tag_list.h"
+#include "cloudmap/http_namespace.h"
 #include "ecs/record/account_setting.h"
 #include "ecs/record/capacity_provider.h"
 #include "ecs/record/container_instance.h"
@@ -211,7 +212,7 @@ static int check_configuration(struct aws_request *request, const struct json *c
 	return 0;
 }
 
-/* The default is stored and shown. Services cannot use it, and service_check_connect says so. */
+/* The default is stored and shown; a namespace of a new name is created, as ECS does. Services cannot use it, and service_check_connect says so. */
 static int read_service_connect(struct aws_request *request, struct json *document)
 {
 	const struct json *requested = json_get(request->input, "serviceConnectDefaults");
@@ -219,6 +220,7 @@ static int read_service_connect(struct aws_request *request, struct json *docume
 	struct arena *arena = request->arena;
 	const struct store_object *found;
 	struct json *defaults;
+	struct span key;
 
 	if (json_is_absent(requested))
 		return 0;
@@ -226,15 +228,19 @@ static int read_service_connect(struct aws_request *request, struct json *docume
 	if (name.length == 0)
 		return 0;
 	found = ecs_find_namespace(request, name);
-	if (!found)
+	if (found)
+		key = found->key;
+	else if (!aws_arn_looks_like(name)) {
+		if (cloudmap_http_namespace_put(request, name, &key) < 0)
+			return -EPERM;
+	} else
 		return aws_fail(request, "NamespaceNotFoundException",
 			"serviceConnectDefaults.namespace: there is no namespace '%.*s'",
 			SPAN_ARGS(name));
 	defaults = json_new_object(arena);
 	json_set_string(arena, defaults, "namespace",
-		aws_arn_of_key(arena, "servicediscovery", found->key,
-			arena_format(arena, "namespace/%.*s",
-				SPAN_ARGS(aws_name_of_key(found->key)))));
+		aws_arn_of_key(arena, "servicediscovery", key,
+			arena_format(arena, "namespace/%.*s", SPAN_ARGS(aws_name_of_key(key)))));
 	json_set(arena, document, "serviceConnectDefaults", defaults);
 	return 0;
 }

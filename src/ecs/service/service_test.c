@@ -148,7 +148,7 @@ static void test_refuses_what_makes_no_service(void **state)
 			"[{'capacityProvider':'FARGATE','weight':1}]}"},
 		{"InvalidParameterException", "not found",
 			"{'serviceName':'a','taskDefinition':'web','desiredCount':1,"
-			"'capacityProviderStrategy':[{'capacityProvider':'FARGATE','weight':1}]}"},
+			"'capacityProviderStrategy':[{'capacityProvider':'mine','weight':1}]}"},
 		{"InvalidParameterException", "does not support launch_type FARGATE",
 			"{'serviceName':'a','taskDefinition':'web','desiredCount':1,"
 			"'launchType':'FARGATE'}"},

@@ -40,7 +40,8 @@ static int read_item(struct aws_request *request, const struct json *providers,
 	if (ecs_resolve(request, "capacityProviderStrategy", "capacity-provider",
 		    json_get_text(item, "capacityProvider"), &name) < 0)
 		return -EPERM;
-	if (!document_list_has(providers, name))
+	/* Those of AWS are there for every cluster. */
+	if (!document_list_has(providers, name) && !capacity_provider_is_fargate(name))
 		return aws_fail_input(request,
 			"The specified capacity provider '%.*s' was not found. It is not "
 			"among the capacity providers of the cluster.",

@@ -109,12 +109,23 @@ static const char keep_target_text[] =
 
 /* ---- listeners ---- */
 
+/* OpenSSL has versions below 1.2 at security level 0 only, because they sign with SHA-1. */
+static void add_tls(const struct front *front, const struct proxy_tls *tls, struct buffer *out)
+{
+	bool chosen = tls->max > 0;
+
+	buffer_format(out, " ssl crt-list l%u.list ssl-min-ver TLSv1.%d ssl-max-ver TLSv1.%d",
+		front->number, chosen ? tls->min : 2, chosen ? tls->max : 3);
+	if (chosen && tls->ciphers)
+		buffer_format(out, " ciphers %s%s", tls->ciphers,
+			tls->min < 2 ? ":@SECLEVEL=0" : "");
+}
+
 static void add_bind(const struct front *front, const struct proxy_http *http, struct buffer *out)
 {
 	buffer_format(out, "\tbind fd@%d", front->descriptor);
 	if (front->protocol != PROXY_HTTP)
-		buffer_format(out, " ssl crt-list l%u.list ssl-min-ver TLSv1.%c", front->number,
-			http->tls_1_3_only ? '3' : '2');
+		add_tls(front, &http->tls, out);
 	if (front->protocol == PROXY_HTTPS)
 		buffer_add_string(out, http->no_http2 ? " alpn http/1.1" : " alpn h2,http/1.1");
 	buffer_add_char(out, '\n');

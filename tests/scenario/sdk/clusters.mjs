@@ -16,7 +16,8 @@ assert.deepEqual(cluster.configuration.managedStorageConfiguration,
 	{kmsKeyId: "k", fargateEphemeralStorageKmsKeyId: "f"});
 await refused("CreateCluster", {clusterName: "no spaces"}, "InvalidParameterException",
 	"clusterName");
-await refused("CreateCluster", {clusterName: "x", serviceConnectDefaults: {namespace: "nowhere"}},
+await refused("CreateCluster", {clusterName: "x", serviceConnectDefaults: {namespace:
+	arn("namespace/ns-nowhere").replace(":ecs:", ":servicediscovery:")}},
 	"NamespaceNotFoundException", "nowhere");
 
 const described = await call("DescribeClusters", {clusters: ["js", "nobody"],
