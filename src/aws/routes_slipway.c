@@ -47,6 +47,11 @@ static const struct rest_parameter query_of_DeleteEnvironment[] = {
 	{"terminateTasks", "terminateTasks"},
 };
 
+static const struct rest_parameter query_of_GetEnvironment[] = {
+	{"maxResults", "maxResults"},
+	{"nextToken", "nextToken"},
+};
+
 static const struct rest_parameter query_of_ListDeployments[] = {
 	{"maxResults", "maxResults"},
 	{"nextToken", "nextToken"},
@@ -242,6 +247,8 @@ static const struct rest_route routes[] = {
 	{.method = "GET",
 		.path = "/v1/environments/{name}",
 		.operation = "GetEnvironment",
+		.query = query_of_GetEnvironment,
+		.query_count = LENGTH(query_of_GetEnvironment),
 		.status = 200},
 	{.method = "PUT",
 		.path = "/v1/environments/{name}",

@@ -314,6 +314,25 @@ def test_23_27_28_instances_leave(own_fleet):
     fleet.assert_one_each(fleet.instances())
 
 
+def test_stopped_tasks_say_why(fleet):
+    instance = fleet.instances()[0]
+    target = {"name": fleet.name, "value": "a", "targetId": instance, "targetType": "container-instance"}
+    fleet.ecs.put_attributes(attributes=[target])
+
+    def reasons():
+        return [task.get("stoppedReason") for task in fleet.ever() if task["desiredStatus"] == "STOPPED"]
+
+    first = fleet.create(fleet.define(1), attributes=[fleet.name])
+    fleet.wait_for(fleet.deploy(first), "completed")
+    second = fleet.update(fleet.define(2))
+    fleet.wait_for(fleet.deploy(second), "completed")
+    assert wait_until(reasons, "the older one stopped") == [
+        f"Environment {fleet.name}: version {second} replaces it"]
+    fleet.ecs.delete_attributes(attributes=[{**target, "value": "a"}])
+    wait_until(lambda: f"Environment {fleet.name}: container instance {task_id(instance)} no longer matches" in reasons(),
+               "the other one, too")
+
+
 def test_29_draining_last_out(fleet):
     fleet.roll_out(fleet.define(1))
     instance = fleet.instances()[0]

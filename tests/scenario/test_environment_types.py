@@ -84,6 +84,38 @@ def test_a_service_is_created_replaced_and_taken_back(service):
     assert len(service.ecs.list_services()["serviceArns"]) == 1, "one service, all the time"
 
 
+def test_a_service_can_be_inspected_like_a_daemon(service):
+    definition = service.define(1)
+
+    def counts(version):
+        return {name: number for name, number in service.api.diff_environment(
+            name=service.name, environmentVersion=version)["counts"].items() if number}
+
+    version = service.create(definition, desiredCount=3)
+    assert counts(version) == {"start": 3}
+    service.wait_for(service.deploy(version), "completed")
+    expected = [{"taskDefinition": definition, "environmentVersion": version, "taskCount": 3, "activeCount": 3}]
+    wait_until(lambda: service.get()["currentState"] == expected, "three tasks are counted")
+    tasks = service.api.list_tasks(environment=service.name, status=["RUNNING"])["tasks"]
+    assert {(task["environment"], task["environmentVersion"], task["taskDefinition"]) for task in tasks} == {
+        (service.name, version, definition)}
+    assert len(tasks) == 3
+    # The tasks themselves, in pages.
+    found, page = [], service.api.get_environment(name=service.name, maxResults=2)
+    assert len(page["currentState"][0]["tasks"]) == 2
+    found += page["currentState"][0]["tasks"]
+    page = service.api.get_environment(name=service.name, maxResults=2, nextToken=page["nextToken"])
+    found += page["currentState"][0]["tasks"]
+    assert {task["taskArn"] for task in found} == {task["taskArn"] for task in tasks}
+    assert "nextToken" not in page and page["currentState"][0]["taskCount"] == 3
+    # The effect of a deployment.
+    assert counts(version) == {"keep": 3}
+    second = service.update(service.define(2), deploymentConfiguration={"desiredCount": 2})
+    assert counts(second) == {"replace": 2, "stop": 1}
+    third = service.update(service.define(3), deploymentConfiguration={"desiredCount": 5})
+    assert counts(third) == {"replace": 3, "start": 2}
+
+
 def test_a_service_is_scaled_by_a_deployment_and_by_hand(service):
     definition = service.define(1)
     service.roll_out(definition, desiredCount=1)

@@ -311,10 +311,7 @@ static int call_stop(struct acting *acting, struct act *act, struct err *err)
 {
 	struct manager_pass *pass = acting->pass;
 	struct span refused;
-	int code = stop_task(acting, act, act->plan->task,
-		arena_format(pass->arena, "Environment %.*s",
-			SPAN_ARGS(environment_name_of_key(acting->instances->key))),
-		&refused, err);
+	int code = stop_task(acting, act, act->plan->task, act->plan->reason, &refused, err);
 
 	if (code < 0)
 		return code;

@@ -1,7 +1,7 @@
 /* The effect of a deployment of a version: each instance and task, and how the two versions differ. The planner
  * (rollout/fleet_need.h) decides which task of an instance stays, by the observed state. */
 #include "delivery/cluster_ref.h"
-#include "environment/api/operations.h"
+#include "environment/api/environment_tasks.h"
 #include "environment/model/fail.h"
 #include "environment/model/matching.h"
 #include "rollout/fleet_need.h"
@@ -219,6 +219,57 @@ static void inspect(struct diff *diff, struct cluster_ref cluster,
 	report_kept(diff, &seen);
 }
 
+/* ---- services ---- */
+
+struct service_diff {
+	struct diff *diff;
+	const struct environment_version_facts *active; /* NULL: none */
+	int64_t wanted, kept, replaced;
+};
+
+/* Tasks of the version stay as far as they are wanted; others are replaced while new ones are wanted. */
+static void inspect_service_task(void *context, struct cluster_ref cluster,
+	const struct observe_task *task)
+{
+	struct service_diff *service = context;
+	struct diff *diff = service->diff;
+	bool stays = span_equal(task->task_definition, diff->version->task_definition) &&
+		     service->active &&
+		     environment_version_makes_same(diff->version, service->active) &&
+		     span_equal(cluster.text, diff->version->cluster_ref);
+
+	if (service->kept + service->replaced == service->wanted)
+		report(diff, CHANGE_STOP, cluster, task->instance, task, "EXCESS");
+	else if (stays) {
+		service->kept++;
+		report(diff, CHANGE_KEEP, cluster, task->instance, task, NULL);
+	} else {
+		service->replaced++;
+		report(diff, CHANGE_REPLACE, cluster, task->instance, task, NULL);
+	}
+}
+
+static void inspect_service(struct diff *diff, const struct store_object *environment,
+	const struct store_object *version, const struct store_object *active)
+{
+	struct service_diff service = {
+		.diff = diff, .active = active ? environment_version_facts(active) : NULL};
+	struct cluster_ref cluster = cluster_ref_of(diff->version->cluster_ref);
+	struct json *document;
+
+	if (json_parse(version->api, diff->request->arena, &document, NULL) < 0)
+		return;
+	service.wanted =
+		json_get_integer(json_get(document, "deploymentConfiguration"), "desiredCount", 1);
+	environment_tasks_walk(diff->request, environment, inspect_service_task, &service);
+	/* ECS chooses the instances. */
+	while (service.kept + service.replaced < service.wanted) {
+		service.replaced++;
+		report(diff, CHANGE_START, cluster, SPAN(""), NULL, NULL);
+	}
+	diff->wanted = service.wanted;
+}
+
 /* ---- how versions differ ---- */
 
 static void report_change(struct diff *diff, struct json *list, struct span member,
@@ -380,13 +431,15 @@ int environment_diff(struct aws_request *request)
 	diff.most = (size_t)json_get_integer(request->input, "maxResults", ITEMS_DEFAULT);
 	for (size_t i = 0; i < CHANGES; i++)
 		diff.lists[i] = json_new_array(request->arena);
-	/* For the other types only the difference of the versions is known: ECS and the schedule decide the rest. */
-	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Daemon &&
-		inspect_clusters(&diff, environment_facts(environment)->cluster_refs) < 0)
-		return -EPERM;
 	active = store_get(request->view, &environment_version_kind,
 		environment_child_key(request->arena, environment->key,
 			environment_facts(environment)->target));
+	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Service)
+		inspect_service(&diff, environment, version, active);
+	/* Of a Cron only the difference of the versions is known: its schedule decides the rest. */
+	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Daemon &&
+		inspect_clusters(&diff, environment_facts(environment)->cluster_refs) < 0)
+		return -EPERM;
 	answer(&diff, environment, report_versions(&diff, active, version));
 	return 0;
 }

@@ -4,7 +4,7 @@
 #include "aws/targets.h"
 #include "delivery/cluster_ref.h"
 #include "delivery/observe/observe.h"
-#include "environment/api/operations.h"
+#include "environment/api/environment_tasks.h"
 #include "environment/model/deployment_states.h"
 #include "environment/model/environment_type.h"
 #include "environment/model/fail.h"
@@ -47,51 +47,6 @@ static void count(struct aws_request *request, const struct store_object *enviro
 static const char *health_of(const struct environment_counts *counts)
 {
 	return environment_is_unhealthy(counts) ? "unhealthy" : "healthy";
-}
-
-/* The version that a task definition is of, among those that matter now; "". */
-static struct span version_of(struct aws_request *request, const struct store_object *environment,
-	struct span task_definition)
-{
-	const struct environment_facts *facts = environment_facts(environment);
-	const struct span ids[] = {facts->target, facts->completed, facts->latest};
-
-	for (size_t i = 0; i < LENGTH(ids); i++) {
-		const struct store_object *version =
-			store_get(request->view, &environment_version_kind,
-				environment_child_key(request->arena, environment->key, ids[i]));
-
-		if (version && span_equal(environment_version_facts(version)->task_definition,
-				       task_definition))
-			return ids[i];
-	}
-	return SPAN("");
-}
-
-static struct json *running_document(struct aws_request *request,
-	const struct store_object *environment)
-{
-	const struct daemon_context *context = request->context;
-	struct arena *arena = request->arena;
-	struct json *list = json_new_array(arena);
-	struct environment_running *running;
-	size_t count = 0;
-
-	if (context && context->list_running)
-		count = context->list_running(context->count_context, environment->key, arena,
-			&running);
-	for (size_t i = 0; i < count; i++) {
-		struct json *item = json_new_object(arena);
-		struct span version = version_of(request, environment, running[i].task_definition);
-
-		json_set_string(arena, item, "taskDefinition", running[i].task_definition);
-		if (version.length > 0)
-			json_set_string(arena, item, "environmentVersion", version);
-		json_set_integer(arena, item, "taskCount", running[i].tasks);
-		json_set_integer(arena, item, "activeCount", running[i].active);
-		json_append(arena, list, item);
-	}
-	return list;
 }
 
 static void set_text(struct arena *arena, struct json *object, const char *name, struct span text)
@@ -223,7 +178,8 @@ int environment_get(struct aws_request *request)
 	static const char *const shown[] = {"taskDefinition", "instanceGroup", "target", "role",
 		"deploymentConfiguration", "networkConfiguration", "priority", "description"};
 	struct environment_counts counts;
-	struct json *created, *configuration;
+	struct json *created, *configuration, *state;
+	struct span token;
 
 	if (environment_find(request, &environment) < 0 ||
 		environment_version_find(request, environment,
@@ -239,7 +195,11 @@ int environment_get(struct aws_request *request)
 		return aws_fail_store(request);
 	for (size_t i = 0; i < LENGTH(shown); i++)
 		json_set(request->arena, created, shown[i], json_get(configuration, shown[i]));
-	json_set(request->arena, created, "currentState", running_document(request, environment));
+	if (environment_tasks_state(request, environment, &state, &token) < 0)
+		return -EPERM;
+	json_set(request->arena, created, "currentState", state);
+	if (token.length > 0)
+		json_set_string(request->arena, created, "nextToken", token);
 	if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Cron)
 		cron_show(request, environment, created);
 	else if (environment_facts(environment)->type == ENVIRONMENT_TYPE_Service)

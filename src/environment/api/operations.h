@@ -69,6 +69,9 @@ struct json *state_api_instance_document(struct aws_request *request, struct clu
 	const struct observe_instance *instance);
 struct json *state_api_task_document(struct aws_request *request, struct cluster_ref cluster,
 	const struct observe_task *task);
+/* The environment's tasks that have not stopped: one page, as the input's maxResults and nextToken say. Fails the request. */
+int state_api_environment_tasks(struct aws_request *request, const struct store_object *environment,
+	const struct json **ret_tasks, struct span *ret_token);
 /* The cluster that `target` and `cluster` of a request name. Fails the request. */
 int state_api_find_cluster(struct aws_request *request, struct cluster_ref *ret_cluster);
 

@@ -12,8 +12,9 @@
 #include "delivery/observe/observe_internal.h"
 #include "ecs/record/attribute.h"
 #include "ecs/record/name.h"
-#include "environment/api/operations.h"
+#include "environment/api/environment_tasks.h"
 #include "environment/model/fail.h"
+#include "environment/model/matching.h"
 
 #define PAGE_DEFAULT 100
 #define PAGE_MAX 1000
@@ -269,18 +270,31 @@ static const char *health_of(const struct observe_task *task)
 	return task->health == OBSERVE_UNHEALTHY ? "unhealthy" : "active";
 }
 
+/* ECS's deployments are not the environment's: the task definition says the version. */
+static void set_environment_of_service(struct aws_request *request, struct json *object,
+	const struct observe_task *task)
+{
+	const struct store_object *environment = environment_of_task(request, task);
+
+	if (!environment)
+		return;
+	json_set_string(request->arena, object, "environment",
+		environment_facts(environment)->name);
+	set_text(request->arena, object, "environmentVersion",
+		environment_version_of_definition(request, environment, task->task_definition));
+}
+
 /* Name and version of the environment that it belongs to. */
 static void set_environment(struct aws_request *request, struct json *object,
 	const struct observe_task *task)
 {
-	static const char prefix[] = ENVIRONMENT_GROUP_PREFIX;
-	struct span name = task->group, id = task->started_by, run;
+	struct span name = environment_name_of_group(task->group), id = task->started_by, run;
 	const struct store_object *deployment;
 
-	if (!span_starts_with(name, span_of(prefix)))
+	if (name.length == 0) {
+		set_environment_of_service(request, object, task);
 		return;
-	name.data += strlen(prefix);
-	name.length -= strlen(prefix);
+	}
 	json_set_string(request->arena, object, "environment", name);
 	span_split(task->started_by, '/', &id, &run); /* of a run of a Cron in a remote cluster */
 	deployment = store_get(request->view, &environment_deployment_kind,
@@ -386,8 +400,7 @@ static int read_task_query(struct aws_request *request, struct observe_task_quer
 	if (instance.data)
 		query->instance = observe_document_id(instance);
 	if (environment.data)
-		query->group = arena_format(request->arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
-			SPAN_ARGS(environment));
+		query->group = environment_tasks_group(request, environment, request->arena);
 	return 0;
 }
 
@@ -460,17 +473,12 @@ static int find_clusters(struct listing *listing, struct cluster_ref **ret_clust
 	return find_cluster(request, listing->service, requested, *ret_clusters);
 }
 
-static int list(struct listing *listing, const char *member)
+/* One page over these clusters, which are in order. */
+static void list_page(struct listing *listing, const struct cluster_ref *clusters, size_t count,
+	struct span filters)
 {
 	struct aws_request *request = listing->request;
-	struct span filters = filters_text(request);
-	struct cluster_ref *clusters;
-	size_t count;
 
-	if (find_service(request, &listing->service) < 0 ||
-		aws_page_read(request, PAGE_DEFAULT, PAGE_MAX, filters, &listing->page) < 0 ||
-		find_clusters(listing, &clusters, &count) < 0)
-		return -EPERM;
 	listing->items = json_new_array(request->arena);
 	for (size_t i = 0; i < count && listing->token.length == 0; i++) {
 		struct span begun = listing->page.after_text, last;
@@ -484,6 +492,20 @@ static int list(struct listing *listing, const char *member)
 		if (json_count(listing->items) == listing->page.most)
 			listing->token = aws_page_token(request, filters, clusters[i].text, last);
 	}
+}
+
+static int list(struct listing *listing, const char *member)
+{
+	struct aws_request *request = listing->request;
+	struct span filters = filters_text(request);
+	struct cluster_ref *clusters;
+	size_t count;
+
+	if (find_service(request, &listing->service) < 0 ||
+		aws_page_read(request, PAGE_DEFAULT, PAGE_MAX, filters, &listing->page) < 0 ||
+		find_clusters(listing, &clusters, &count) < 0)
+		return -EPERM;
+	list_page(listing, clusters, count, filters);
 	buffer_format(request->out, "{\"%s\":", member);
 	json_write(listing->items, request->out);
 	if (listing->token.length > 0) {
@@ -491,6 +513,31 @@ static int list(struct listing *listing, const char *member)
 		json_write_string(listing->token, request->out);
 	}
 	buffer_add_char(request->out, '}');
+	return 0;
+}
+
+int state_api_environment_tasks(struct aws_request *request, const struct store_object *environment,
+	const struct json **ret_tasks, struct span *ret_token)
+{
+	const struct environment_facts *facts = environment_facts(environment);
+	struct listing listing = {.request = request,
+		.list = list_tasks,
+		.tasks = {.group = environment_tasks_group(request, facts->name, request->arena),
+			.statuses = (1u << OBSERVE_TASK_STOPPED) - 1},
+		.token = SPAN("")};
+	struct span filters = filters_text(request), rest = facts->cluster_refs;
+	struct cluster_ref clusters[ENVIRONMENT_CLUSTER_REFS_MAX], cluster;
+	size_t count = 0;
+
+	if (find_service(request, &listing.service) < 0 ||
+		aws_page_read(request, PAGE_DEFAULT, PAGE_MAX, filters, &listing.page) < 0)
+		return -EPERM;
+	while (count < LENGTH(clusters) && environment_next_cluster(&rest, &cluster))
+		clusters[count++] = cluster;
+	qsort(clusters, count, sizeof(*clusters), by_text);
+	list_page(&listing, clusters, count, filters);
+	*ret_tasks = listing.items;
+	*ret_token = listing.token;
 	return 0;
 }
 

@@ -11,7 +11,7 @@
 #include "ecs/record/container_instance.h"
 #include "ecs/record/name.h"
 #include "ecs/record/task.h"
-#include "environment/api/operations.h"
+#include "environment/api/environment_tasks.h"
 #include "environment/model/fail.h"
 #include "environment/model/version_names.h"
 
@@ -113,8 +113,7 @@ static struct state_filter *new_filter(const struct aws_request *request, struct
 					      .access_key = SPAN("")},
 			.group = SPAN("")};
 	if (environment.data)
-		filter->group = arena_format(arena, ENVIRONMENT_GROUP_PREFIX "%.*s",
-			SPAN_ARGS(environment));
+		filter->group = environment_tasks_group(request, environment, arena);
 	return filter;
 }
 

@@ -43,10 +43,13 @@ struct span failure_text_of_end(struct arena *arena, const struct observe_task *
 static bool is_our_stop(const struct instances *instances, const struct reconcile_input *input,
 	const struct observe_task *task)
 {
-	struct span ours = arena_format(input->arena, "Environment %.*s",
-		SPAN_ARGS(environment_name_of_key(instances->key))); /* see act/start_stop.c */
+	struct span name = environment_name_of_key(instances->key);
+	/* See instance_action.c; versions before 0.6 gave no cause. */
+	struct span ours = arena_format(input->arena, "Environment %.*s: ", SPAN_ARGS(name));
 
-	return task->health != OBSERVE_UNHEALTHY && span_equal(task->stopped_reason, ours);
+	return task->health != OBSERVE_UNHEALTHY &&
+	       (span_starts_with(task->stopped_reason, ours) ||
+		       span_equal(task->stopped_reason, (struct span){ours.data, ours.length - 2}));
 }
 
 struct span failure_text_of_instance(const struct instances *instances,

@@ -71,6 +71,34 @@ static int64_t count_unhealthy(const struct instance_action_input *input,
 	return act->before.until_ms > 0 || act->before.failures == 0 ? 1 : act->before.failures;
 }
 
+/* The part behind "Environment NAME: ". */
+static struct span why_stopped(const struct instance_action_input *input,
+	const struct instance_action *act)
+{
+	const struct reconcile_input *observed = input->observed;
+	const struct environment_facts *facts = environment_facts(observed->environment);
+	const struct environment_version_facts *target =
+		observed->target ? environment_version_facts(observed->target) : NULL;
+	const struct observe_instance *instance = observe_get_instance(observed->state,
+		act->entry->cluster, act->entry->id, observed->arena);
+
+	if (facts->status == ENVIRONMENT_deleting)
+		return SPAN("the environment is being deleted");
+	if (target && instance &&
+		!environment_version_matches(target, act->entry->cluster, instance))
+		return arena_format(observed->arena, "container instance %.*s no longer matches",
+			SPAN_ARGS(act->entry->id));
+	if (instance && instance->status == OBSERVE_INSTANCE_DRAINING)
+		return arena_format(observed->arena, "container instance %.*s is draining",
+			SPAN_ARGS(act->entry->id));
+	if (act->action.class == ROLLOUT_UNHEALTHY)
+		return SPAN("the task is unhealthy");
+	if (target && act->action.version != FLEET_TARGET)
+		return arena_format(observed->arena, "version %.*s replaces it",
+			SPAN_ARGS(target->id));
+	return SPAN("the container instance has another task of the environment");
+}
+
 static void decide_stop(const struct instance_action_input *input, struct instance_action *act)
 {
 	const struct observe_task *task = env_instances_find_task(input->instances, input->observed,
@@ -82,6 +110,9 @@ static void decide_stop(const struct instance_action_input *input, struct instan
 		return;
 	}
 	act->task = task->arn;
+	act->reason = arena_format(input->observed->arena, "Environment %.*s: %.*s",
+		SPAN_ARGS(environment_name_of_key(input->instances->key)),
+		SPAN_ARGS(why_stopped(input, act)));
 	act->placement.intent = ENVIRONMENT_INTENT_stop;
 	act->placement.task = task->arn;
 	act->placement.failures = count_unhealthy(input, act, task);

@@ -24,8 +24,9 @@ struct instance_action {
 	struct environment_placement_facts placement;    /* to write */
 	const struct environment_version_facts *version; /* to start; NULL for a stop */
 	struct span instance_arn, task;                  /* where to start; what to stop */
-	struct span role;                                /* of the call; "": none */
-	bool is_dropped;                                 /* there is nothing to do any more */
+	struct span reason; /* of the stop, as it becomes the task's stoppedReason */
+	struct span role;   /* of the call; "": none */
+	bool is_dropped;    /* there is nothing to do any more */
 };
 
 /* The next actions, at most one of each instance; how many. */

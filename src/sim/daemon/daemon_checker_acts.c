@@ -387,9 +387,9 @@ void checker_stopped(struct daemon_checker *checker, const struct actual_task *t
 		strrchr(task->definition, '/') + 1, task->instance->id,
 		strrchr(task->arn, '/') + 1);
 	daemon_checker_count(checker, DAEMON_PROPERTY_S4);
-	snprintf(wanted, sizeof(wanted), "Environment %s",
-		task->environment ? task->environment->name : "");
-	if (!task->environment || !span_is(reason, wanted)) {
+	snprintf(wanted, sizeof(wanted),
+		"Environment %s: ", task->environment ? task->environment->name : "");
+	if (!task->environment || !span_starts_with(reason, span_of(wanted))) {
 		daemon_checker_report(checker, DAEMON_PROPERTY_S4, "%.*s stops a task of %s",
 			SPAN_ARGS(reason), task->environment ? task->environment->name : "others");
 		return;

@@ -140,7 +140,7 @@ static void stop_some(struct bench *bench, size_t count)
 	assert_int_equal(list_tasks(bench, 1, ids), INSTANCES);
 	for (size_t i = 0; i < count; i++)
 		test_call(bench->manager->server, "StopTask",
-			"{'cluster':'default','task':'%s','reason':'Environment log'}", ids[i]);
+			"{'cluster':'default','task':'%s','reason':'Environment log: x'}", ids[i]);
 }
 
 static uint64_t exercised(const struct bench *bench)
