@@ -82,7 +82,7 @@ ANSWERED = [
     # service, operation, request, page, where in the answer, what is expected there (of objects: what it has at least)
     ("ecs", "describe_services", {"services": ["none"]}, ECS + "Failure.html", "failures.0",
      {"arn": f"arn:aws:ecs:{REGION}:{ACCOUNT}:service/none", "reason": "MISSING"}),
-    ("ecs", "create_cluster", {"clusterName": "meshed", "serviceConnectDefaults": {"namespace": "mesh"}},
+    ("ecs", "create_cluster", {"clusterName": "meshed", "serviceConnectDefaults": {"namespace": "new"}},
      ECS + "ClusterServiceConnectDefaultsRequest.html", "cluster", {"clusterName": "meshed"}),
     ("servicediscovery", "list_namespaces", {"Filters": [{"Name": "NAME", "Values": ["mesh"]}]},
      ECS + "ClusterServiceConnectDefaultsRequest.html", "Namespaces.0", {"Type": "HTTP", "Properties": {
@@ -115,6 +115,7 @@ def make_things(slipway):
     """Names of the table, and what they stand for."""
     elb = slipway.boto("elbv2")
     slipway.boto("ecs").create_cluster()
+    slipway.boto("ecs").create_cluster(clusterName="other", serviceConnectDefaults={"namespace": "mesh"})
 
     def group(name, protocol):
         return elb.create_target_group(Name=name, Protocol=protocol, Port=80, VpcId="vpc-1", TargetType="ip")[
