@@ -20,7 +20,7 @@
 struct job {
 	const struct shape_service *service;
 	const struct shape_operation *operation; /* NULL: not given */
-	const struct json *value;                /* what is to be converted */
+	const struct json *value;                /* to be converted */
 	const char *id;
 	struct arena *arena;
 	struct json *result;

@@ -22,7 +22,7 @@
 #define INSTANCE_ENDPOINT "http://169.254.169.254"
 #define CONTAINER_ENDPOINT "http://169.254.170.2"
 
-/* ---- what all have ---- */
+/* ---- shared members ---- */
 
 static int ask(struct aws_credential_reading *reading, struct http_client_request *request,
 	struct http_client_response **ret_response, struct err *err)

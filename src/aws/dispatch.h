@@ -36,7 +36,7 @@ struct aws_audit {
 	int status;
 	const char *request_id;
 	bool write;       /* changed something, or tried to */
-	struct span hint; /* what may be wrong with a failed request; data NULL: none */
+	struct span hint; /* the probable mistake in a failed request; data NULL: none */
 	int64_t duration_us;
 };
 

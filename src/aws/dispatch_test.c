@@ -176,7 +176,7 @@ struct fixture {
 	struct clock_manual clock;
 	struct behaviour behaviour;
 	struct store_faults faults;
-	atomic_int commit_code; /* what before_commit answers */
+	atomic_int commit_code; /* the answer of before_commit */
 	struct buffer audit;    /* a line each */
 	sem_t gate, at_gate;    /* for one test */
 	pthread_t blocking;

@@ -58,7 +58,7 @@ int query_read_answer(const struct shape_service *service, const struct shape_op
 void query_read_error(const struct shape_service *service, struct span text, struct arena *arena,
 	struct span *ret_type, struct span *ret_message);
 
-/* ---- what both sides share ---- */
+/* ---- shared by both sides ---- */
 
 /* The name of a member in forms and XML; of a flattened list it is that of its items. */
 struct span query_member_name(const struct shape_service *service,

@@ -519,7 +519,7 @@ static void errors_have_the_names_of_this_api(void **state)
 			"ServiceUnavailableException", "No thread is free"},
 		{"PUT", "/v1/environments/e", "{}", 400, "UnsupportedFeatureException",
 			"slipway does not support UpdateEnvironment yet."},
-		/* what shapes find */
+		/* found by shapes */
 		{"POST", "/v1/environments", "{}", 400, "InvalidParameterException", ""},
 		{"POST", "/v1/environments", NEW(""), 400, "InvalidParameterException", "name: "},
 		{"POST", "/v1/environments", NEW("0123456789012345678901234567890"), 400,
@@ -532,7 +532,7 @@ static void errors_have_the_names_of_this_api(void **state)
 			"maxResults: must be between 1 and 1000"},
 		{"GET", "/v1/environments?maxResults=4294967297", "", 400,
 			"InvalidParameterException", "maxResults: "},
-		/* what reading finds, even of what is not built */
+		/* found while reading, also in requests that are not built */
 		{"PUT", "/v1/environments/e", "{\"x\":1}", 400, "InvalidParameterException",
 			"x: is not a member of UpdateEnvironment"},
 	};

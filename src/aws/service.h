@@ -126,7 +126,7 @@ struct aws_request {
 		*view; /* of a read; head of a write, fresh for each run; else NULL */
 	struct store_transaction *transaction; /* of a write, else NULL */
 	void *context;                         /* of the operation or the service */
-	void *prepared; /* what prepare left for run, which may come more than once: not changed there */
+	void *prepared; /* by prepare, for run, which may run more than once and does not change it */
 	struct buffer *out;
 	struct aws_stream stream; /* of a stream operation that has not failed */
 	struct span resource; /* for audit: what was made or changed, if the handler knows better */

@@ -345,7 +345,7 @@ static void add_violation(struct check *check, const struct step *step, const st
 	buffer_add_span(out, buffer_span(constraint));
 }
 
-/* what: "length" or "value". */
+/* With "length" or "value" for what. */
 static void violate_limits(struct check *check, const struct shape *shape, const struct step *step,
 	const struct json *value, const char *what, bool is_too_small)
 {

@@ -25,7 +25,7 @@ struct aws_signer {
 
 	struct lock lock; /* for all below */
 	bool fetching;
-	struct arena *kept; /* what the credentials are in; NULL: there are none */
+	struct arena *kept; /* of the credentials; NULL: there are none */
 	struct sigv4_credentials credentials;
 	int64_t renew_ms, end_ms;
 	int64_t again_us; /* no fetch before, after one that failed */
@@ -51,7 +51,7 @@ static int64_t renew_ms(int64_t now_ms, int64_t end_ms)
 	return end_ms - (margin_ms < AWS_SIGNER_MARGIN_MS ? margin_ms : AWS_SIGNER_MARGIN_MS);
 }
 
-/* ---- what the chain finds ---- */
+/* ---- the chain's results ---- */
 
 static int fetch_chain(struct aws_signer *signer, struct arena *arena,
 	struct sigv4_credentials *ret_credentials, int64_t *ret_renew_ms, int64_t *ret_end_ms,

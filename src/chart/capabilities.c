@@ -34,7 +34,7 @@ struct fields {
 	const char *const *names;
 	const char *const *json_names;
 	struct span values[6];
-	struct span text; /* what printing gives; data NULL: all fields */
+	struct span text; /* its printed form; data NULL: all fields */
 };
 
 static int fields_get(struct run *run, struct object *object, struct span name,

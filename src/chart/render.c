@@ -155,7 +155,7 @@ static int check_schemas(struct arena *arena, const struct chart *chart,
 	return 0;
 }
 
-/* ---- what templates see -------------------------------------------------------------------------- */
+/* ---- objects for templates ----------------------------------------------------------------------- */
 
 static struct value release_value(struct arena *arena, const struct render_options *options)
 {

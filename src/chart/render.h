@@ -48,7 +48,7 @@ struct rendered {
 	struct manifests manifests;
 	struct manifests hooks;
 	struct chart_files crds; /* named by their path in the chart */
-	struct span lint_notes;  /* what `required` and `fail` would have said */
+	struct span lint_notes;  /* messages of `required` and `fail` */
 };
 
 /* `values` are those given by the user (NULL: none). The chart is changed: dependencies that are

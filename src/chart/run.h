@@ -33,7 +33,7 @@
 struct frame {
 	const struct frame *caller;
 	struct template *template;
-	const struct node *at; /* what is being executed */
+	const struct node *at; /* the node in execution */
 	struct value *slots;
 	struct value dot;
 };

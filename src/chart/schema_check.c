@@ -65,7 +65,7 @@ enum keyword_type {
 	IS_SCHEMA,
 	IS_SCHEMAS,        /* not empty */
 	IS_SCHEMA_MAP,     /* an object of schemas */
-	IS_PATTERN_MAP,    /* whose names are patterns */
+	IS_PATTERN_MAP,    /* its names are patterns */
 	IS_SCHEMA_OR_LIST, /* items before 2020-12 */
 	IS_DEPENDENCIES,   /* names to schemas or lists of names */
 	IS_NAME_LISTS,     /* names to lists of names */

@@ -65,7 +65,7 @@ static int ask_server(const struct remote_options *options, struct arena *arena,
 	return EXIT_OK;
 }
 
-/* ---- what to write where ---- */
+/* ---- instructions ---- */
 
 static void print_resolved(const struct names *names)
 {

@@ -32,7 +32,7 @@ struct env {
 
 struct env_option {
 	const char *name;
-	const char *value; /* what stands for it in help; NULL for a switch */
+	const char *value; /* its placeholder in help; NULL for a switch */
 	size_t offset;     /* in struct env, of a const char * or of a bool */
 	const char *help;  /* lines; the last one without its newline */
 };

@@ -107,7 +107,7 @@ static void forward_input(void *context)
 	}
 }
 
-/* ---- what comes back ---- */
+/* ---- results ---- */
 
 static int put(int descriptor, struct span data)
 {

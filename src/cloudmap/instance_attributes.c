@@ -213,7 +213,7 @@ static const struct known_attribute *find_known(struct span name)
 	return NULL;
 }
 
-/* ---- what the records of the service need ---- */
+/* ---- attributes for the records of the service ---- */
 
 static int check_needed(const struct cloudmap_service_facts *service,
 	const struct cloudmap_instance_facts *facts, struct err *err)

@@ -11,7 +11,7 @@
 #define ATTRIBUTES "{\"AWS_INSTANCE_IPV4\":\"192.0.2.7\",\"AWS_INSTANCE_PORT\":\"80\"}"
 #define SECOND_MS INT64_C(1000)
 
-/* ---- what ECS does ---- */
+/* ---- ECS ---- */
 
 enum step { REGISTER, DEREGISTER, SAY_HEALTHY, SAY_UNHEALTHY };
 

@@ -134,7 +134,7 @@ static bool refresh(struct zone *zone)
 	return code == 0;
 }
 
-/* ---- what services answer ---- */
+/* ---- answers of services ---- */
 
 static void expire_at(struct zone *zone, int64_t until_ms)
 {

@@ -336,7 +336,7 @@ static void test_an_owner_that_is_silent(void **state)
 
 /* One server's clock is off by a fifth of a lease, or runs so much faster that it gains a fifth of a lease in one. */
 struct skew {
-	int64_t shift_us; /* what it shows more */
+	int64_t shift_us; /* how far it is ahead */
 	int64_t pace;     /* percent */
 };
 

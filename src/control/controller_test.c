@@ -343,7 +343,7 @@ static void test_idle_when_nothing_is_left(void **state)
 	bench_free(bench);
 }
 
-/* ---- what needs virtual time ---- */
+/* ---- with virtual time ---- */
 
 static void test_a_slow_follower_misses_nothing(void **state)
 {

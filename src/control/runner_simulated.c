@@ -36,7 +36,7 @@ struct thread {
 	void *context;
 	enum thread_state state;
 	/* While waiting: */
-	struct runner_simulated *with; /* whose stop ends it */
+	struct runner_simulated *with; /* it ends when this one is stopped */
 	struct event_simulated *event;
 	int64_t deadline_us; /* in world time */
 	bool certain;
@@ -49,13 +49,13 @@ struct world {
 	pthread_t thread;
 	int64_t now_us;
 	struct random_seeded schedule; /* the next fiber, how long a yield takes */
-	struct random_seeded chance;   /* what runner_random() gives */
+	struct random_seeded chance;   /* behind runner_random() */
 	struct thread main;
 	struct thread *current;
 	struct thread **threads; /* in order of spawning; main is not among them */
 	size_t thread_count, thread_capacity;
 	struct thread **ready; /* room for choosing */
-	struct thread *ended;  /* whose stack can go as soon as we are on another */
+	struct thread *ended;  /* its stack is freed from another one */
 	uint64_t hash, steps, steps_at_once;
 	uint64_t break_at; /* 0: never */
 	FILE *trace;
@@ -655,7 +655,7 @@ static const struct runner_operations operations = {
 	.trace = simulated_trace,
 };
 
-/* ---- what only simulations have ---- */
+/* ---- simulations only ---- */
 
 uint64_t runner_simulated_hash(struct runner *runner)
 {

@@ -35,7 +35,7 @@ static struct runner *make(void **state)
 	return ((maker)*state)();
 }
 
-/* ---- what both do ---- */
+/* ---- both runners ---- */
 
 struct table {
 	struct runner *runner;

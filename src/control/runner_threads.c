@@ -146,7 +146,7 @@ static void *thread_main(void *argument)
 {
 	struct thread *thread = argument;
 	struct tree *tree = thread->runner->tree;
-	char short_name[16]; /* what the kernel keeps */
+	char short_name[16]; /* as the kernel keeps it */
 
 	memcpy(short_name, thread->name, sizeof(short_name) - 1);
 	short_name[sizeof(short_name) - 1] = '\0';

@@ -14,7 +14,7 @@ struct delivery_stream {
 	bool in_snapshot;
 	uint64_t position;   /* everything up to here was sent */
 	struct buffer *out;  /* of the current read */
-	struct buffer first; /* what was read to see whether the position is good */
+	struct buffer first; /* read ahead, to check the position */
 };
 
 /* ---- lines ---- */

@@ -186,7 +186,7 @@ static int read_forward(struct aws_request *request, const char *name, const str
 /* In the order in which they are answered. */
 static const struct part {
 	const char *name;
-	const char *otherwise; /* what the request has */
+	const char *otherwise; /* as in the request */
 	const char *keywords;  /* that may stand in it */
 } parts[] = {
 	{"Protocol", "#{protocol}", "#{protocol}"},
@@ -338,7 +338,7 @@ static int read_fixed(struct aws_request *request, const char *name, const struc
 
 static const struct action_type {
 	const char *name;
-	const char *config; /* what goes with it, beside TargetGroupArn with forward */
+	const char *config; /* its member, beside TargetGroupArn with forward */
 	bool network;       /* for network load balancers too */
 	int (*read)(struct aws_request *request, const char *name, const struct json *requested,
 		const struct elb_action_place *place, struct json *action); /* NULL: refused */

@@ -262,7 +262,7 @@ static bool is_allowed(const struct row *row, struct span value)
 	return row->text_max > 0 && value.length <= row->text_max && is_plain_word(value);
 }
 
-/* ---- what several attributes say together ---- */
+/* ---- checks of several attributes ---- */
 
 /* The values that an object would have. */
 struct settings {

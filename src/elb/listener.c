@@ -188,7 +188,7 @@ int elb_listener_prepare(struct aws_request *request)
 	return prepare_port(request);
 }
 
-/* ---- what a listener may be ---- */
+/* ---- checks ---- */
 
 static bool has_tls(enum elb_protocol protocol)
 {

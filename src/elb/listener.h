@@ -28,7 +28,7 @@ void elb_listener_facts_write(const struct elb_listener_facts *facts, struct are
 int elb_listener_remove(struct store_transaction *transaction, const struct store_object *listener,
 	struct err *err);
 
-/* ---- what operations share ---- */
+/* ---- shared by operations ---- */
 
 void elb_new_id(struct random *random, char id[ELB_ID_SIZE]);
 /* Fails with ListenerNotFound. */

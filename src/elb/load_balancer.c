@@ -103,7 +103,7 @@ static bool is_reference(struct span text, struct span prefix)
 	return true;
 }
 
-/* ---- what comes in ---- */
+/* ---- requests ---- */
 
 /* Adds one subnet to an answer as a zone of its own. */
 static int add_zone(struct aws_request *request, struct span subnet, struct json *zones)
@@ -262,7 +262,7 @@ static int read_settings(struct aws_request *request, enum elb_type type,
 	return 0;
 }
 
-/* ---- what goes out ---- */
+/* ---- answers ---- */
 
 /* The stored document with derived members: state, and the address in the first zone. */
 static const struct json *load_balancer_document(struct aws_request *request,

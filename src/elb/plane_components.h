@@ -86,7 +86,7 @@ struct plane_settings {
 	bool checked;
 	unsigned check_port; /* 0: the target's own */
 	bool instances;
-	enum proxy_target_state unhealthy; /* what becomes of targets that are */
+	enum proxy_target_state unhealthy; /* the state of unhealthy targets */
 	uint32_t unhealthy_drain_ms;
 };
 

@@ -273,7 +273,7 @@ static void read_targets(struct elb_plane *plane, const struct store_view *view,
 	}
 }
 
-/* ---- what differs ---- */
+/* ---- differences ---- */
 
 /* How long a target may drain is said once. */
 static bool same_wanted(const struct plane_group *a, const struct plane_group *b)

@@ -23,7 +23,7 @@
 struct fake {
 	struct proxy_driver driver;
 	struct lock lock;
-	char *applied; /* what the last state was, as text */
+	char *applied; /* the last state, as text */
 	unsigned applies, weights;
 	const char *refused; /* part of the name of a listener that cannot be bound */
 	int refusal;

@@ -78,7 +78,7 @@ static void set_place(struct aws_request *request, const struct store_object *li
 	};
 }
 
-/* ---- what comes in ---- */
+/* ---- requests ---- */
 
 static int check_transforms(struct aws_request *request)
 {

@@ -51,7 +51,7 @@ void elb_target_group_create_resources(struct aws_request *request, struct aws_r
 		SPAN_ARGS(json_get_text(request->input, "Name")));
 }
 
-/* ---- what goes out ---- */
+/* ---- answers ---- */
 
 /* Adds the ARN of a load balancer that is not yet in the list. */
 static void add_load_balancer(struct aws_request *request, struct span name, struct json *arns)

@@ -23,7 +23,7 @@ struct race {
 	char first[64], second[64]; /* deployments, if a test has such */
 	char versions[4][64];       /* of log:1 … */
 	char before[32];            /* the status of the first when the other one came */
-	char refused[128];          /* what the other one wanted, with this; "" */
+	char refused[128];          /* the request of the other one that failed, with this; "" */
 };
 
 /* How often each end was come to. */

@@ -54,7 +54,7 @@ struct test_hosts {
 	struct map starts_on;   /* by "INSTANCE:REVISION": how often a task was */
 	const struct store_object *claim; /* of the environment, as it was last; NULL */
 	uint64_t takeovers;
-	char wrong[512]; /* what was broken first; "" */
+	char wrong[512]; /* the first broken property; "" */
 	/* The further check of a test, called with each change; NULL. */
 	void (*changed)(void *context, const struct store_change *change);
 	void *changed_context;
@@ -264,7 +264,7 @@ static inline int test_before_commit(void *context)
 
 	if (!bench->fails || !running[0] ||
 		strncmp(running, bench->fails, strlen(bench->fails)) != 0)
-		return 0; /* what clients want is never refused */
+		return 0; /* requests of clients are never refused */
 	bench->failed++;
 	return -EIO;
 }
@@ -361,7 +361,7 @@ static inline void test_hosts_free(struct test_hosts *bench)
 	free(bench);
 }
 
-/* ---- what tests do ---- */
+/* ---- actions of tests ---- */
 
 /* From now on; wakes after so many commits, 0: never. */
 static inline void test_hosts_count(struct test_hosts *bench, uint64_t wake_at)

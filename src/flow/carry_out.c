@@ -8,7 +8,7 @@
 #define STEPS_MAX 200 /* of one transaction */
 #define USER "slipway-flows"
 
-/* ---- what is to be done ---- */
+/* ---- steps ---- */
 
 static void list_step(struct flow_pass *pass, uint32_t node)
 {

@@ -84,7 +84,7 @@ static bool is_done(const struct world *world, uint32_t node)
 	       world->records[node].state == FLOW_NODE_SKIPPED;
 }
 
-/* ---- what must hold ---- */
+/* ---- properties ---- */
 
 static void check_step(const struct world *world, const struct flow_step *step)
 {

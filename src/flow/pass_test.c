@@ -247,7 +247,7 @@ static enum flow_state run_pass(struct world *world)
 	return run_pass_with(world, 0);
 }
 
-/* ---- what happens between passes ---- */
+/* ---- events between passes ---- */
 
 /* Ends a deployment; the application is in sync most of the time. */
 static int end_deployment(struct world *world, struct store_transaction *transaction,

@@ -454,7 +454,7 @@ void dns_answer_query(const struct dns_transport *transport, dns_lookup lookup, 
 		&ret_result->truncated);
 }
 
-/* ---- what an upstream server said ---- */
+/* ---- answers of an upstream server ---- */
 
 /* At least one string, each behind its length. */
 static bool strings_are_whole(const uint8_t *data, size_t length)

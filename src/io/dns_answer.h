@@ -99,7 +99,7 @@ struct dns_transport {
 	bool may_forward;     /* the client may use forwarding for names that are not ours */
 	bool recursive;       /* forwarding is configured at all: RA is set */
 	uint16_t udp_max;     /* of an answer, whatever the client could take */
-	uint16_t payload_max; /* what we say in EDNS that we can take */
+	uint16_t payload_max; /* our payload size in EDNS */
 };
 
 enum dns_verdict {

@@ -311,7 +311,7 @@ static void on_ready(struct dns_worker *worker, struct dns_watch *watch, uint32_
 		receive_tcp(pending);
 }
 
-/* ---- what the worker asks ---- */
+/* ---- requests of the worker ---- */
 
 bool dns_forward_start(struct dns_worker *worker, const struct dns_client *client,
 	const struct dns_result *result)

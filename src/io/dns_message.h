@@ -152,7 +152,8 @@ struct dns_query {
 	bool edns;
 	bool dnssec_ok;
 	uint8_t edns_version;
-	uint16_t edns_size; /* what the client can take over UDP, at least DNS_UDP_PLAIN_MAX */
+	uint16_t
+		edns_size; /* the largest answer to the client over UDP, at least DNS_UDP_PLAIN_MAX */
 };
 
 /* True: to be answered, with *ret_rcode NOERROR, or with the error that it names (FORMERR, NOTIMP for

@@ -87,7 +87,7 @@ static void list_remove(struct transfer **list, struct transfer *transfer)
 		transfer->next->previous = transfer->previous;
 }
 
-/* ---- what libcurl calls, on the loop's thread ---- */
+/* ---- callbacks of libcurl, on the loop's thread ---- */
 
 /* "HTTP/1.1 200 OK" */
 static long read_status(struct span line)

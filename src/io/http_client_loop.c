@@ -15,7 +15,7 @@ static int64_t now_us(void)
 	return clock_steady_us(clock_system());
 }
 
-/* ---- what libcurl calls ---- */
+/* ---- callbacks of libcurl ---- */
 
 /* known: what was assigned to the socket, nothing when it is new. */
 static int watch_socket(CURL *easy, curl_socket_t socket, int what, void *context, void *known)

@@ -194,7 +194,7 @@ static void test_large_body(void **state)
 	assert_true(span_ends_with(response->body, request.body));
 }
 
-/* ---- what is refused, what fails ---- */
+/* ---- rejected requests and failures ---- */
 
 static void assert_fails(struct http_client *client, const struct http_client_request *request,
 	int expected, const char *message)

@@ -46,7 +46,7 @@ struct http_stream {
 
 	uv_mutex_t lock; /* for the next six */
 	struct buffer queued;
-	size_t sending_length; /* what the loop has taken and not yet written */
+	size_t sending_length; /* taken by the loop and not written yet */
 	size_t queue_max;
 	bool posted; /* in the inbox */
 	bool ended;
@@ -102,7 +102,7 @@ struct http_connection {
 	bool close_after_write;
 	bool wants_continue; /* the client waits for "100 Continue" */
 	bool paused;         /* not reading: too many requests in work */
-	bool stopped;        /* what comes in is not interpreted any more */
+	bool stopped;        /* input is not interpreted any more */
 	bool ended;          /* the client has sent its last byte */
 	bool lingering;      /* our last byte is sent; waiting for the client to close */
 	bool closing;

@@ -24,7 +24,7 @@
 #define SWEEPS_PER_TIMEOUT 4 /* how exact timeouts are */
 #define DRAIN_SWEEP_MS 20
 
-/* ---- what connections ask of the server ---- */
+/* ---- requests of connections ---- */
 
 struct tls_session *http_server_new_tls_session(struct http_server *server)
 {

@@ -416,7 +416,7 @@ static inline void server_free_pointer(struct server **server)
 }
 #define _server_ CLEANUP(server_free_pointer)
 
-/* ---- what tests do with it ---- */
+/* ---- actions of tests ---- */
 
 static inline void server_open_gate(struct server *server, int steps)
 {

@@ -23,7 +23,7 @@ struct cache_bucket {
 	struct cache_node node; /* first */
 	struct cache_link *first, *last;
 	uint32_t count;
-	uint32_t index; /* whose it is */
+	uint32_t index; /* of the owner */
 	uint32_t key_length;
 	char key[];
 };

@@ -153,7 +153,7 @@ static void test_refusal_details(void **state)
 	assert_int_equal(failure.retry_after_ms, 7000);
 }
 
-/* ---- what is sent ---- */
+/* ---- requests ---- */
 
 #define POD_PATH "/api/v1/namespaces/default/pods/p"
 

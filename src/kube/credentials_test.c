@@ -221,7 +221,7 @@ static void test_certificates(void **state)
 	end(&world);
 }
 
-/* ---- what plugins print ---- */
+/* ---- output of plugins ---- */
 
 #define VERSION "client.authentication.k8s.io/v1"
 #define PRINTED(status)                                                                            \

@@ -69,7 +69,7 @@ struct kube_exec {
 	struct err problem; /* code 0: none */
 };
 
-/* ---- what the server says ---- */
+/* ---- messages of the server ---- */
 
 static void set_problem(struct kube_exec *exec, const struct err *problem)
 {
@@ -361,7 +361,7 @@ static void carry(void *context)
 	struct pollfd polled[POLL_COUNT];
 	bool go_on = true;
 
-	receive(exec); /* what came with the answer is in no socket any more */
+	receive(exec); /* bytes that came with the answer are not in the socket any more */
 	while (go_on && !exec->closed) {
 		send_waiting(exec);
 		wait_for_something(exec, polled);
@@ -563,7 +563,7 @@ int kube_exec_start(struct kube_client *client, const struct kube_exec_request *
 	return 0;
 }
 
-/* ---- what callers do with it ---- */
+/* ---- operations ---- */
 
 void kube_exec_take_descriptors(struct kube_exec *exec, int *ret_input, int *ret_output,
 	int *ret_error)

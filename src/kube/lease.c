@@ -21,7 +21,7 @@ struct kube_lease {
 	/* The lease as it was last seen, and when that first was; on the lease's own thread. */
 	char seen_version[VERSION_SIZE];
 	int64_t seen_us;
-	bool reported; /* what `changed` was called with */
+	bool reported; /* the last argument of `changed` */
 
 	struct lock lock;
 	int64_t held_until_us; /* 0: not held */

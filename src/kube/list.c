@@ -6,7 +6,7 @@
 #include "kube/discovery.h"
 #include "kube/request.h"
 
-#define WATCH_SLACK_MS INT64_C(15000) /* what a server may be late in ending a watch */
+#define WATCH_SLACK_MS INT64_C(15000) /* a server may end a watch this much later */
 #define PAGE_TIMEOUT_MS INT64_C(120000)
 #define CONTINUE_MAX ((size_t)8 * 1024)
 

@@ -21,7 +21,7 @@ struct kube_object {
 	struct span name;
 	struct span uid;
 	struct span resource_version;
-	const void *data; /* what reduce returned */
+	const void *data; /* the result of reduce */
 };
 
 /* From any thread. */

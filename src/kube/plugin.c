@@ -22,7 +22,7 @@
 
 extern char **environ;
 
-/* ---- what it prints ---- */
+/* ---- output ---- */
 
 static int check_kind(const struct json *root, struct span api_version, struct err *err)
 {

@@ -19,7 +19,7 @@
 struct kube_client {
 	struct http_client *http;
 	struct runner *runner;
-	struct arena *arena; /* what was copied of the configuration */
+	struct arena *arena; /* of the copy of the configuration */
 	struct kube_access access;
 	struct kube_credentials *credentials;
 	struct span url;        /* before every path */

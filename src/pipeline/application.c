@@ -336,7 +336,7 @@ static void take_spec(const struct spec *spec, struct application *application)
 	application->has_pipeline = spec->stages != NULL;
 }
 
-/* ---- what the tables cannot say ---- */
+/* ---- checks beyond the tables ---- */
 
 static int check_groups(struct field_reader *reader, const struct application *application)
 {

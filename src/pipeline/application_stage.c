@@ -146,7 +146,7 @@ static const struct field_table options_of[STAGE_KIND_COUNT] = {
 	[STAGE_ROLLBACK] = {FIELDS(plain_fields)},
 };
 
-/* ---- what the tables cannot say ---- */
+/* ---- checks beyond the tables ---- */
 
 static int check_routing(struct field_reader *reader, uint32_t line, struct stage_options *options)
 {

@@ -347,7 +347,7 @@ static void test_reads_as_pipecd_does(void **state)
 	assert_warning(application, 0, 3, "key \"x-shared\" has no effect");
 }
 
-/* ---- what is refused ---- */
+/* ---- rejected input ---- */
 
 /* scenario 8 */
 static void test_unknown_keys_and_stages(void **state)

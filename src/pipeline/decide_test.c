@@ -69,7 +69,7 @@ static bool has_two_services(const struct sim *sim)
 	return sim->delivery.variant == DELIVERY_SERVICES;
 }
 
-/* ---- what ECS does ---- */
+/* ---- ECS ---- */
 
 static int64_t wanted_tasks(const struct sim *sim, const struct sim_set *set)
 {

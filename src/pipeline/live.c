@@ -39,7 +39,7 @@ struct live {
 	struct map by_application, by_resource; /* struct watched; in the second not owned */
 };
 
-/* ---- what is watched ---- */
+/* ---- watches ---- */
 
 static void forget_resources(struct live *live, struct watched *watched)
 {

@@ -14,7 +14,7 @@ struct live_set {
 	const char *member; /* of its tasks, that has this value */
 	struct span value;
 	const struct json
-		*owner; /* whose tags name the deployment; NULL: find it by the definition */
+		*owner; /* its tags name the deployment; NULL: find it by the definition */
 };
 
 struct growing {

@@ -136,7 +136,7 @@ static void assert_read_fails(const struct world *world, struct span commit, str
 	} while (0)
 #define assert_same(found, expected) assert_true(span_equal((found), (expected)))
 
-/* ---- what it is for ---- */
+/* ---- use ---- */
 
 static void test_poll_and_read(void **state)
 {

@@ -93,7 +93,7 @@ static const struct job_kind command_kind = {run_command, free_command};
 /* A command that a stage runs. */
 struct command {
 	const char *member; /* of the details, which has what is stored about it */
-	struct span stage;  /* whose job it is, and in whose log it writes */
+	struct span stage;  /* the stage of the job, and of the log that it writes */
 	struct span text;
 	const struct field_list *variables;
 	int64_t timeout_ms;

@@ -68,7 +68,7 @@ struct naming_canary {
 	const struct json *const *stable; /* of the running version, with their names */
 	size_t stable_count;
 	const struct json *stable_naming; /* or NULL */
-	struct span path;                 /* whose objects get a canary */
+	struct span path;                 /* objects of this chart get a canary */
 	struct span suffix;
 };
 

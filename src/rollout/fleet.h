@@ -72,8 +72,8 @@ struct fleet_rules {
 
 /* Versions as one instance sees them. */
 enum fleet_version {
-	FLEET_TARGET, /* the one that all shall have in the end */
-	FLEET_OLD,    /* the one that this instance belongs to, when that is not the target */
+	FLEET_TARGET, /* the desired version of all */
+	FLEET_OLD,    /* the version of this instance, if it is not the target */
 	FLEET_OTHER,  /* any other: a late start, a leftover */
 	FLEET_VERSION_COUNT
 };

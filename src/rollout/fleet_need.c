@@ -69,7 +69,7 @@ struct fleet_view fleet_view(const struct fleet_rules *rules, const struct fleet
 	return view;
 }
 
-/* ---- what should not be ---- */
+/* ---- surplus tasks ---- */
 
 /* The older task serves until the one beside it does. */
 static bool is_pair(const struct fleet_rules *rules, const struct fleet_instance *now,

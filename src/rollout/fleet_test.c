@@ -62,7 +62,7 @@ struct checker {
 	struct fleet_rules rules;
 	unsigned long long exercised[P_COUNT];
 	int broken; /* the first property that did not hold, or -1 */
-	int only;   /* the one that is looked at, or -1 */
+	int only;   /* the only one to check, or -1 */
 	struct fleet_instance seen[SMALL_MAX];
 	size_t seen_count;
 };
@@ -280,7 +280,7 @@ static struct actual count_actual(const struct fleet_rules *rules, const struct 
 	return actual;
 }
 
-/* ---- what must hold ---- */
+/* ---- properties ---- */
 
 static void check(struct checker *checker, enum property property, bool holds)
 {

@@ -194,7 +194,7 @@ static void test_named_cases(void **state)
 	}
 }
 
-/* ---- what must hold for any plan ---- */
+/* ---- properties of every plan ---- */
 
 static unsigned count_of(const struct rollout_instance *instance)
 {

@@ -66,8 +66,7 @@ struct rollout_replica_action {
 };
 
 struct rollout_replica_plan {
-	struct rollout_replica_action
-		*actions; /* what matters least for the service is stopped first */
+	struct rollout_replica_action *actions; /* the least important task is stopped first */
 	size_t action_count;
 	enum rollout_blocked blocked; /* only when there are no actions */
 	unsigned lower, upper;        /* the bounds */

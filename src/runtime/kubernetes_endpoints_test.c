@@ -125,7 +125,7 @@ static void test_names(void **state)
 		"spec", "{'clusterIP':'None'}");
 }
 
-/* ---- what is fresh ---- */
+/* ---- freshness ---- */
 
 static const struct kube_object *version(struct arena *arena, const char *uid, const char *version)
 {

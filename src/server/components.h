@@ -95,7 +95,7 @@ struct server {
 	struct dns_server *dns;
 	struct dns_server *container_dns; /* for containers of Docker; NULL: none */
 	char *dns_address;                /* "127.0.0.1:4753" */
-	struct ecs_context ecs;           /* what handlers know; complete when `open` is set */
+	struct ecs_context ecs;           /* for handlers; complete when `open` is set */
 	struct elb_context elb;
 	struct daemon_context environments;
 	struct http_client *analysis_client; /* for metrics and HTTP checks of applications */

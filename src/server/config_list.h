@@ -53,7 +53,7 @@ struct config_list_reading {
 	const char *path; /* of the file */
 	struct arena *arena;
 	struct err *err;
-	const struct json *object; /* the one that is read */
+	const struct json *object; /* being read */
 	size_t index;
 	const void *items; /* those before it, too */
 };

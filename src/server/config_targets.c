@@ -74,7 +74,7 @@ static const struct aws_target_settings defaults = {.calls_per_second = CALLS_PE
 	.poll_ms = POLL_DEFAULT_MS,
 	.timeout_ms = TIMEOUT_DEFAULT_MS};
 
-/* ---- what the table cannot say ---- */
+/* ---- checks beyond the table ---- */
 
 static int check_credentials(const struct config_list_reading *reading,
 	const struct aws_target_settings *settings)

@@ -322,7 +322,7 @@ static bool any_live(struct server *server)
 	return false;
 }
 
-/* ---- whose tasks these are ---- */
+/* ---- ownership of tasks ---- */
 
 static bool runs_on_this_machine(const struct server *server)
 {

@@ -24,7 +24,7 @@
 #define FOLDERS_OPEN_MAX 16
 #define RUN_FOLDER "/run"
 
-/* ---- what load balancing knows of the server ---- */
+/* ---- the server, for load balancing ---- */
 
 static void fill_context(struct server *server)
 {

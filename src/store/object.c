@@ -32,7 +32,7 @@ struct store_index_writer {
 	struct buffer texts;
 	struct index_text *items;
 	size_t count, capacity;
-	const char *failure; /* what was beyond a limit, or NULL */
+	const char *failure; /* the exceeded limit, or NULL */
 };
 
 struct object_maker {
@@ -377,7 +377,7 @@ int object_new(struct object_maker *maker, const struct store_kind *kind, struct
 		if (code < 0) {
 			err_prefix(err, code, "%s '%.*s'", kind->name, SPAN_ARGS(key));
 			if (err)
-				err->code = -EINVAL; /* whatever the kind's own code was */
+				err->code = -EINVAL; /* in place of the kind's own code */
 			return -EINVAL;
 		}
 	}

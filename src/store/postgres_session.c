@@ -170,7 +170,7 @@ void postgres_result_clear_pointer(PGresult **result)
 	*result = NULL;
 }
 
-/* ---- what may be said ---- */
+/* ---- messages without secrets ---- */
 
 /* The database's words on one line, the password of the URL taken out should it ever be in them. */
 static char *message_of(const struct postgres_session *session, const char *text)

@@ -304,7 +304,7 @@ static void test_idle_server_follows(void **state)
 	store_feed_close(feed);
 }
 
-/* ---- what goes wrong on the way ---- */
+/* ---- failures during a write ---- */
 
 /* Acknowledged is there, refused is not. */
 static void assert_actual(struct store *store, const struct writer_thread *writer)
@@ -452,7 +452,7 @@ static void test_changed_byte_is_quarantined(void **state)
 	store_close(fresh);
 }
 
-/* ---- what a newer slipway of the same format writes ---- */
+/* ---- records of a newer slipway of the same format ---- */
 
 static struct store *open_newer(struct test_store *test, const char *url,
 	const struct store_kind *const *kinds, size_t count)

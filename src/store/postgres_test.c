@@ -306,7 +306,7 @@ static void test_refused_row(void **state)
 	assert_int_equal(reader->operations->begin(reader, record, &recorder, &revision, &err), 0);
 	reader->operations->rollback(reader);
 	assert_int_equal(revision, 3);
-	assert_int_equal(recorder.count, 2 + 3); /* what was given before is given again */
+	assert_int_equal(recorder.count, 2 + 3); /* earlier changes are given again */
 	buffer_clear(&recorder.text);
 }
 

@@ -163,7 +163,7 @@ static void test_a_flipped_bit_is_quarantined(void **state)
 
 	put(store, "good", "red 1 untouched");
 	put(store, "bad", "red 2 needle");
-	store_close(TAKE(test->store)); /* what is in the WAL goes into the file */
+	store_close(TAKE(test->store)); /* the WAL is written into the file */
 	flip_in_file(test->path, "needle");
 	store = test_store_open(test);
 	store_statistics(store, &statistics);

@@ -227,7 +227,7 @@ int store_write_wait(struct store *store, store_write_function function, void *c
  * before stays valid until the transaction ends, a cursor does not survive a change. */
 const struct store_view *store_head(struct store_transaction *transaction);
 
-#define STORE_ANY UINT64_MAX /* whatever is there */
+#define STORE_ANY UINT64_MAX /* at any revision, or none */
 #define STORE_ABSENT 0       /* nothing may be there */
 
 /* Puts an object; `expected` is STORE_ANY, STORE_ABSENT or the revision it must have now.

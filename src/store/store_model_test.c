@@ -52,7 +52,7 @@ struct plan {
 	struct run *run;
 	struct operation operations[OPERATIONS_MAX];
 	size_t count;
-	int refuse; /* what the function returns at the end, unless it gave up before */
+	int refuse; /* the result of the function, if it reaches its end */
 
 	bool ran;
 	int returned;

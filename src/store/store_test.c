@@ -72,7 +72,7 @@ static void test_expectations(void **state)
 	assert_int_equal(test_delete(store, &thing_kind, "a", first, NULL, &err), -ESTALE);
 	assert_int_equal(test_delete(store, &thing_kind, "b", STORE_ANY, NULL, &err), -ENOENT);
 	assert_int_equal(test_put(store, &thing_kind, "a", "red 4", STORE_ANY, &second, NULL), 0);
-	assert_int_equal(second, 3); /* what was refused took no revision */
+	assert_int_equal(second, 3); /* the rejected write used no revision */
 	assert_int_equal(test_delete(store, &thing_kind, "a", second, &second, NULL), 0);
 	assert_int_equal(second, 4);
 	{

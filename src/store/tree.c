@@ -322,7 +322,7 @@ static size_t inner_slot(const struct tree_inner *inner, const struct tree_bound
 	return rank > 0 ? rank - 1 : 0;
 }
 
-/* ---- what inner nodes know of their children ---- */
+/* ---- summaries of children ---- */
 
 static void inner_set_first(struct tree_inner *inner, size_t slot)
 {

@@ -94,7 +94,7 @@ static void check_list(struct span text, struct span pieces, struct arena *arena
 	CHECK(pieces.length == 0 && count == json_count(items) && !json_is(items, JSON_OBJECT));
 }
 
-/* ---- what is made of the pieces ---- */
+/* ---- the result of the pieces ---- */
 
 static int reduce(void *context, const struct json *object, struct kube_keep *keep,
 	const void **ret_data, struct err *err)

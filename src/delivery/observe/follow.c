@@ -7,7 +7,7 @@
 #include "delivery/observe/observe_internal.h"
 #include "delivery/observe/replica_change.h"
 
-/* ---- what changes ---- */
+/* ---- changes ---- */
 
 static const struct observe_task *settled(const struct observed_cluster *cluster,
 	const struct observe_task *task, struct observe_task *copy)

@@ -111,7 +111,7 @@ int observe_new(const struct observe_config *config, struct observer **ret_obser
 /* Its cursors were closed. NULL is fine. */
 void observe_free(struct observer *observer);
 
-/* ---- what is replicated ---- */
+/* ---- replicated clusters ---- */
 
 /*
  * One more consumer needs the cluster. A remote cluster is listed through `target` every poll_ms (0: the configured
@@ -249,7 +249,7 @@ size_t observe_select_tasks(struct observer *observer, struct cluster_ref cluste
 struct observe_service_info {
 	bool known;                  /* it was described, or found missing */
 	const struct json *service;  /* with its tags, in the arena; NULL: it does not exist */
-	uint64_t resource_version;   /* whatever happened before is in it */
+	uint64_t resource_version;   /* every earlier change is in it */
 	bool stale;                  /* described longer ago than it should be */
 	char error[ERR_MESSAGE_MAX]; /* why the last attempt failed; "" */
 };

@@ -34,7 +34,7 @@ struct relay {
 	struct map waiting; /* guarded by the lock: by target, a struct buffer of "EVENT,EVENT" */
 };
 
-/* ---- what is passed on of an event ---- */
+/* ---- the content of a relayed event ---- */
 
 static const char *const event_members[] = {"detail-type", "time", "resources"};
 /* Those that source_event.c and document.c read. */

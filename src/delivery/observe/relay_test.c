@@ -375,7 +375,7 @@ static void test_the_same_rules(void **unused)
 	bench_free(bench);
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
 static void test_a_single_server_writes_nothing(void **unused)
 {
@@ -516,7 +516,7 @@ static void test_nonsense_is_left_aside(void **unused)
 	bench_free(bench);
 }
 
-/* ---- what was tampered with ---- */
+/* ---- tampered records ---- */
 
 static int fill_ring(struct store_transaction *transaction, void *context, struct err *err)
 {

@@ -56,7 +56,7 @@ struct replica_index {
 	struct replica_index_work work;
 };
 
-/* ---- what is asked about one ---- */
+/* ---- queries about one entity ---- */
 
 bool observe_task_stays(const struct observe_task *task)
 {

@@ -167,7 +167,7 @@ static void change(struct bench *bench)
 	}
 }
 
-/* ---- what a look at everything says ---- */
+/* ---- full scans, for comparison ---- */
 
 static bool failed(const struct observe_task *task)
 {
@@ -443,7 +443,7 @@ static void test_pages_while_things_change(void **unused)
 	bench_free(bench);
 }
 
-/* ---- what it costs ---- */
+/* ---- costs ---- */
 
 #define PAGE 50
 #define FEW 1024

@@ -21,7 +21,7 @@ static const struct replica_limits wide = {.stopped_max = 1000,
 	.tombstones_ms = 7200000,
 	.group_prefix = SPAN("env:")};
 
-/* ---- what is put ---- */
+/* ---- records ---- */
 
 static struct observe_instance instance(const char *id, uint64_t version)
 {
@@ -611,7 +611,7 @@ static void test_the_last_to_stop(void **unused)
 	}
 }
 
-/* ---- what is kept, and for how long ---- */
+/* ---- retention ---- */
 
 static void test_limits(void **unused)
 {

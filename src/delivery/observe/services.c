@@ -246,7 +246,7 @@ void observe_get_service(struct observer *service, struct cluster_ref ref, struc
 		ret_info->service = document;
 }
 
-/* ---- what is wanted ---- */
+/* ---- desired state ---- */
 
 void observe_want_service(struct observer *service, struct cluster_ref ref, struct span name)
 {

@@ -104,7 +104,7 @@ static void wake(void *context)
 	runner_signal(context);
 }
 
-/* ---- what objects say ---- */
+/* ---- reading objects ---- */
 
 struct observe_instance source_own_instance(const struct store_object *object, struct arena *arena)
 {

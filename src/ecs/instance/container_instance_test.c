@@ -186,7 +186,7 @@ static void wrong_announcements(void **state)
 	assert_int_equal(json_count(json_get(server->answer, "containerInstanceArns")), 0);
 }
 
-/* ---- what follows from tasks ---- */
+/* ---- resources and counts of tasks ---- */
 
 static void counts_and_remaining_resources(void **state)
 {

@@ -175,7 +175,7 @@ void cluster_list_resources(struct aws_request *request, struct aws_resources *r
 		add_cluster_resource(request, resources, SPAN("default"));
 }
 
-/* ---- what comes in ---- */
+/* ---- requests ---- */
 
 static int check_settings(struct aws_request *request, const struct json *settings)
 {
@@ -348,7 +348,7 @@ static int read_strategy(struct aws_request *request, const struct json *request
 	return 0;
 }
 
-/* ---- what goes out ---- */
+/* ---- answers ---- */
 
 /* Numbers of tasks and services, as sums of the indexes. */
 struct counts {

@@ -30,7 +30,7 @@ struct group_controller_config {
 	struct runner *runner;
 	struct store *store;
 	struct span host;            /* as the maintainer of the runtime's instances has it */
-	struct span account, region; /* whose services are groups of this runtime */
+	struct span account, region; /* of the services that are groups of this runtime */
 	const char *secrets;         /* folder, see task_spec.h; NULL: none */
 	struct work_queue_config queue;
 	unsigned workers;  /* 0: the usual number */

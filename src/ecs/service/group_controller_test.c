@@ -337,7 +337,7 @@ static void set_instance(struct rig *rig, const char *instance, const char *stat
 		"{'containerInstances':['%s'],'status':'%s'}", instance, status);
 }
 
-/* ---- what services become ---- */
+/* ---- groups of services ---- */
 
 static void a_service_is_a_group_as_long_as_it_is(void **state)
 {

@@ -17,7 +17,7 @@
 struct name_publisher {
 	struct runtime *runtime;
 	struct span host;            /* as the maintainer of its instances has it */
-	struct span account, region; /* whose names */
+	struct span account, region; /* of the names */
 };
 
 /* Its context is a struct name_publisher, which outlives it. */

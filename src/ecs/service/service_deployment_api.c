@@ -67,7 +67,7 @@ void service_deployment_resources(struct aws_request *request, struct aws_resour
 	}
 }
 
-/* ---- what goes out ---- */
+/* ---- answers ---- */
 
 static struct span arn_of(struct aws_request *request, const char *type, struct span key)
 {

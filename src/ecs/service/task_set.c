@@ -63,7 +63,7 @@ static size_t list(const struct store_view *view, struct arena *arena, struct sp
 	return count;
 }
 
-/* ---- what goes out ---- */
+/* ---- answers ---- */
 
 static struct span set_arn(struct arena *arena, const struct store_object *set)
 {

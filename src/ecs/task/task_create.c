@@ -13,7 +13,7 @@
 #include "ecs/record/container_instance.h"
 #include "ecs/task/task_edit.h"
 
-#define FARGATE_VERSION "1.4.0" /* what LATEST means */
+#define FARGATE_VERSION "1.4.0" /* the meaning of LATEST */
 #define FARGATE_STORAGE_GIB 20
 
 /* Properties of the instance that a task shows, too. */

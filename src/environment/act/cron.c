@@ -233,7 +233,7 @@ static int launch(struct cron_pass *cron, struct err *err)
 	return code == -ESTALE ? 0 : code;
 }
 
-/* ---- what may have been started ---- */
+/* ---- runs without an answer ---- */
 
 static int64_t moment_of(const struct json *task, const char *member)
 {

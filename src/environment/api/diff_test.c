@@ -49,7 +49,7 @@ static bool happens(struct trial *trial, unsigned one_of)
 	return random_below(&trial->chance.random, one_of) == 0;
 }
 
-/* ---- what there is ---- */
+/* ---- existing objects ---- */
 
 static int disconnect(struct store_transaction *transaction, void *context, struct err *err)
 {

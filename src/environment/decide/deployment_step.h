@@ -13,7 +13,7 @@
 
 enum deployment_step_type {
 	DEPLOYMENT_STEP_NONE,
-	DEPLOYMENT_STEP_STOPPED,  /* the one that was to be stopped */
+	DEPLOYMENT_STEP_STOPPED,  /* it was stopped, as requested */
 	DEPLOYMENT_STEP_BEGIN,    /* the pending one of a user */
 	DEPLOYMENT_STEP_MOVE,     /* the one in progress, to `status` */
 	DEPLOYMENT_STEP_PROGRESS, /* only the numbers and the failed instances change */

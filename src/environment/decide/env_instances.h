@@ -25,7 +25,7 @@
 #define ENV_INSTANCES_BACKOFF_MOST_MS INT64_C(300000)
 #define ENV_INSTANCES_HANGS_MS INT64_C(120000) /* a stop that takes longer is reported */
 
-#define ENV_INSTANCES_DEFINITIONS_MAX 16 /* whose tasks are counted */
+#define ENV_INSTANCES_DEFINITIONS_MAX 16 /* definitions of which tasks are counted */
 #define ENV_INSTANCES_SHARES_MAX 4       /* tasks of one instance that are */
 
 /* A task of an instance, counted under its task definition. */

@@ -4,7 +4,7 @@
 #include "base/memory.h"
 #include "environment/model/environment_type.h"
 
-/* ---- what is wanted ---- */
+/* ---- desired state ---- */
 
 struct span service_constraint(struct arena *arena, const struct json *attributes)
 {

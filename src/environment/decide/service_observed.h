@@ -20,11 +20,11 @@ struct service_observed {
 		SERVICE_ROLLOUT_FAILED
 	} rollout;
 	struct span deployment;     /* id of its PRIMARY one; "" */
-	struct span deployment_arn; /* the one that can be stopped; "" */
+	struct span deployment_arn; /* of the rollout that can be stopped; "" */
 	int64_t desired, running, pending;
 	int64_t updated; /* running, of the PRIMARY deployment */
 	int64_t failed; /* tasks of the PRIMARY deployment, one after the other: none was well since */
-	struct span reported; /* what ECS says of its rollout; "" */
+	struct span reported; /* ECS's reason for the state of its rollout; "" */
 	const char *blocker;  /* a word for why nothing can be started now; NULL */
 };
 

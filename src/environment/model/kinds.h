@@ -59,7 +59,7 @@ struct environment_facts {
 	struct span latest;      /* version that was made last */
 	struct span target;      /* V(e): of the deployment that began last; "" before the first */
 	struct span completed;   /* of the last user deployment that was completed; "" */
-	struct span previous;    /* what was completed before that was; "" */
+	struct span previous;    /* the version that was completed before it; "" */
 	struct span in_progress; /* deployment; "" */
 	struct span pending;     /* of a user; "" */
 	/* Where it has or may have tasks, joined by spaces; the place of the target version comes first. */
@@ -271,7 +271,7 @@ struct environment_placement_facts {
 	int64_t failures;    /* of them in a row */
 	int64_t until_ms;    /* the last start was refused: no other one before; 0: it was not */
 	bool refused_for_room;          /* and that for want of resources on the instance */
-	enum environment_intent intent; /* what was last asked for */
+	enum environment_intent intent; /* of the last call */
 	int64_t intent_ms;
 	int64_t epoch;          /* of the claim under which it was */
 	int64_t seen;           /* on what: see observe_seen() */

@@ -104,7 +104,7 @@ int version_builder_check(struct aws_request *request)
 	return check_attributes(request, json_get(group, "attributes"));
 }
 
-/* ---- what is named ---- */
+/* ---- names ---- */
 
 /* With awsvpc ECS starts nothing without a network, and without it nothing with one; better said now than on each
  * instance. One that was only inherited goes with the definition that it was for. */

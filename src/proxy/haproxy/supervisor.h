@@ -219,7 +219,7 @@ struct haproxy {
 	unsigned threads;
 	uint32_t max_connections, spare_groups, request_timeout_ms, header_bytes, end_after_ms;
 
-	/* what is applied */
+	/* the applied state */
 	struct map listeners;  /* struct front, in the order of the state */
 	struct map groups;     /* "h:NAME" or "t:NAME": struct backend */
 	struct map group_spec; /* names in the order of the state */

@@ -8,7 +8,7 @@
 
 #define MIB ((int64_t)1024 * 1024)
 #define MEMORY_LEAST (6 * MIB) /* below it Docker refuses */
-#define SHARES_LEAST 2         /* what ECS gives a container that names none */
+#define SHARES_LEAST 2         /* ECS's default */
 #define UNITS_PER_PROCESSOR 1024
 #define NANO ((int64_t)1000 * 1000 * 1000)
 #define LOG_FILES 5

@@ -13,7 +13,7 @@ static int unknown(struct span id, struct err *err)
 	return err_set(err, -ENOENT, "no group '%.*s'", SPAN_ARGS(id));
 }
 
-/* ---- what happens when a message arrives; the lock is held ---- */
+/* ---- arrival of messages; the lock is held ---- */
 
 static int arrive_apply(struct simulated_world *world, struct message *message, struct err *err)
 {

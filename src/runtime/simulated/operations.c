@@ -9,7 +9,7 @@ static int unknown(struct span token, struct err *err)
 	return err_set(err, -ENOENT, "no task '%.*s'", SPAN_ARGS(token));
 }
 
-/* ---- what happens when a message arrives; the lock is held ---- */
+/* ---- arrival of messages; the lock is held ---- */
 
 /* There is a task of this token already. */
 static int start_again(struct simulated_world *world, const struct message *message,

@@ -100,7 +100,7 @@ struct simulated_instance {
 
 /* Small: there are many. */
 struct simulated_task {
-	struct timer timer; /* what its phase waits for */
+	struct timer timer; /* the end of its phase */
 	struct script *script;
 	struct simulated_instance *instance;     /* NULL: none was chosen yet */
 	struct simulated_task *next, **previous; /* on its instance, or of those without one */

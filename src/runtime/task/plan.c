@@ -48,7 +48,7 @@ struct reading {
 	enum plan_images images;
 	struct arena *arena;
 	struct plan *plan;
-	struct span container; /* whose members are read, for messages */
+	struct span container; /* being read; for messages */
 	struct err *err;
 };
 

@@ -43,7 +43,7 @@ struct actual_deployment {
 	int64_t created_us, began_us; /* began: 0 before */
 	int64_t moved_us;             /* when its status changed last */
 	int64_t done, total;          /* instances, as it says itself */
-	int64_t reported_us;          /* what had happened until then was known when it said so */
+	int64_t reported_us;          /* its reports include every change up to then */
 };
 
 struct actual_environment {
@@ -52,7 +52,7 @@ struct actual_environment {
 	const char *name; /* in the key */
 	bool exists;
 	enum environment_type
-		type; /* what is said of instances and their tasks is said of daemons */
+		type; /* properties of instances and their tasks hold for Daemon only */
 	enum environment_status status;
 	bool terminate;
 	char target[ID_UUID_SIZE], latest[ID_UUID_SIZE];

@@ -82,7 +82,7 @@ static unsigned larger(unsigned a, unsigned b)
 	return a > b ? a : b;
 }
 
-/* ---- what both have in common ---- */
+/* ---- shared checks ---- */
 
 static bool is_settled(const struct daemon_checker *checker,
 	const struct actual_environment *environment)

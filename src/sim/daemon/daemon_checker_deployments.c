@@ -43,7 +43,7 @@ void checker_take_version(struct daemon_checker *checker, struct span key,
 	const struct environment_version_facts *facts;
 
 	if (!after)
-		return; /* what was started by it may still be there */
+		return; /* tasks that it started may still run */
 	facts = environment_version_facts(after);
 	if (version) {
 		daemon_checker_count(checker, DAEMON_PROPERTY_S8);

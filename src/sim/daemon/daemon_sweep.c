@@ -289,7 +289,7 @@ static int take_moves(struct sim *sim, struct err *err)
 		"{'name':'log','taskDefinition':'log:1','instanceGroup':{'cluster':'edge'}}", err);
 }
 
-/* ---- what happens to instances and their tasks ---- */
+/* ---- events of instances and their tasks ---- */
 
 static int take_joined(struct sim *sim, struct err *err)
 {

@@ -227,7 +227,7 @@ int sim_define_all(struct sim *sim, struct err *err)
 	return code;
 }
 
-/* ---- what they draw ---- */
+/* ---- random choices ---- */
 
 static struct actual_environment *known(struct sim *sim, size_t environment)
 {
@@ -384,7 +384,7 @@ static void repeat(struct sim *sim)
 			token->answer, SPAN_ARGS(created_by(answer)));
 }
 
-/* ---- what they do ---- */
+/* ---- actions ---- */
 
 /* ",'target':'…'", or "". */
 static const char *target_of(const struct sim *sim, size_t environment)

@@ -439,7 +439,7 @@ int sim_restart(struct sim *sim, struct err *err)
 	return code;
 }
 
-/* ---- what fate does to them ---- */
+/* ---- faults ---- */
 
 static void stop_in_order(struct sim *sim, struct sim_server *server)
 {

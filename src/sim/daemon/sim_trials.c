@@ -6,7 +6,8 @@
 
 #include "sim/daemon/sim_world.h"
 
-#define SERVED_WITHIN_US (420 * SIM_SECOND_US) /* what crashed often waits for five minutes */
+#define SERVED_WITHIN_US                                                                           \
+	(420 * SIM_SECOND_US) /* the longest backoff after crashes is five minutes */
 #define BLOCKED_WITHIN_S 60
 #define UNREACHABLE_S 60
 #define KNOWN_WITHIN_US (60 * SIM_SECOND_US) /* to every server, also to one that just woke up */

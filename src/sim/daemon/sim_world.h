@@ -194,7 +194,7 @@ struct sim {
 	uint64_t rarity;
 	bool large; /* all of that for hours: what is done then leads to much, and is done more rarely */
 	/* Machines: */
-	struct actual_task **due; /* what is looked at */
+	struct actual_task **due; /* to be checked now */
 	size_t due_size;
 	struct runner *machines;
 	struct runner_event *machines_changed;

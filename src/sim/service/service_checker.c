@@ -571,7 +571,7 @@ static void program_ended(void *context, const struct simulated_program *reporte
 	program->ended = true;
 	program->stop = stop;
 	if (program->group[0])
-		return; /* what was asked is looked at when it is asked */
+		return; /* requests are checked when they are made */
 	if (stop == RUNTIME_STOP_REQUESTED && !program->stop_decided && checker->store)
 		service_checker_report(checker, "program %.*s was stopped without a decision",
 			SPAN_ARGS(reported->token));

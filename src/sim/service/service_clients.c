@@ -192,7 +192,7 @@ static void draw_instance(struct simulation *simulation, char out[64])
 	snprintf(out, 64, "%.*s", SPAN_ARGS(container_instance_facts(instance)->id));
 }
 
-/* ---- what clients do ---- */
+/* ---- actions of clients ---- */
 
 int simulation_define_all(struct simulation *simulation, struct err *err)
 {
@@ -470,7 +470,7 @@ static void act_stop_deployment(struct simulation *simulation)
 			simulation_draw(simulation, 2) ? "ROLLBACK" : "ABORT");
 }
 
-/* ---- what operators do ---- */
+/* ---- actions of operators ---- */
 
 static void set_instance(struct simulation *simulation, const char *instance, const char *status)
 {

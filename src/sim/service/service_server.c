@@ -21,7 +21,7 @@ struct bugged_runtime {
 	enum service_bug bug;
 	unsigned repeats;
 	struct map forgotten; /* tokens whose stop is taken for done */
-	struct map groups;    /* what was asked of groups, and is not asked again */
+	struct map groups;    /* requests to groups, which are not repeated */
 };
 
 static struct runtime *inner_of(struct runtime *runtime)

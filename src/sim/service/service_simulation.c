@@ -205,7 +205,7 @@ static void remove_files(struct simulation *simulation)
 	unlink(simulation->key_path);
 }
 
-/* ---- what fate does ---- */
+/* ---- faults ---- */
 
 static struct service_server *some_server_that_is_up(struct simulation *simulation)
 {

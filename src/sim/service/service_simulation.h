@@ -25,7 +25,7 @@
 
 #include "base/err.h"
 
-/* Deliberate bugs. The simulation is worth something only if it finds each of them. */
+/* Seeded bugs (base/seeded_bug.h): the simulation has to find each of them. */
 #define SERVICE_BUGS(X)                                                                            \
 	X(NONE, "none", "no deliberate bug")                                                       \
 	X(IGNORE_MINIMUM, "ignore-minimum", "minimumHealthyPercent is taken for 0")                \
@@ -34,19 +34,19 @@
 	X(COUNT_RUNNING, "count-running", "tasks that do not run yet are not counted")             \
 	X(STALE_COUNTS, "stale-counts", "plans are made from the last view instead of head")       \
 	X(REPEAT_EVENTS, "repeat-events", "a state of a service is reported in every pass")        \
-	X(DOUBLE_START, "double-start", "a start that failed is repeated with another token")      \
-	X(LOSE_STOP, "lose-stop", "a stop that failed is taken for done")                          \
-	X(LOSE_EXIT, "lose-exit", "the runtime forgets an exit before it is written down")         \
+	X(DOUBLE_START, "double-start", "a failed start is repeated with another token")           \
+	X(LOSE_STOP, "lose-stop", "a failed stop is taken for done")                               \
+	X(LOSE_EXIT, "lose-exit", "the runtime drops an exit before it is stored")                 \
 	X(READ_AS_EMPTY, "read-as-empty", "a task that could not be read is taken for unknown")    \
 	X(DEAF, "deaf", "changes lost by a slow feed are not listed again")                        \
 	X(STOP_REGISTERED, "stop-registered", "a task is stopped before its traffic has left")     \
 	X(REGISTER_EARLY, "register-early", "a task is registered before it is healthy")           \
-	X(LOSE_DIRTY, "lose-dirty", "a key added while in work is not worked on again")            \
-	X(APPLY_ONCE, "apply-once", "groups: what was applied is not applied again")               \
-	X(REMOVE_ONCE, "remove-once", "groups: a removal that failed is taken for done")           \
+	X(LOSE_DIRTY, "lose-dirty", "a key added during its pass is not queued again")             \
+	X(APPLY_ONCE, "apply-once", "groups: an applied group is not applied again")               \
+	X(REMOVE_ONCE, "remove-once", "groups: a failed removal is taken for done")                \
 	X(OPEN_EARLY, "open-early", "groups: a gate is opened before traffic comes")               \
 	X(END_UNKNOWN, "end-unknown", "groups: tasks that the runtime made are taken for orphans")
-/* From here on: of a runtime that keeps replicas itself. */
+/* This one and those after it need a runtime that keeps replicas itself. */
 #define SERVICE_BUG_GROUPS SERVICE_BUG_APPLY_ONCE
 enum service_bug {
 #define X(name, text, meaning) SERVICE_BUG_##name,

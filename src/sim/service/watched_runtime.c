@@ -33,7 +33,7 @@ static struct store_view *open_view(struct watched_runtime *watched)
 	return store ? store_view_open(store) : NULL;
 }
 
-/* ---- what is wanted ---- */
+/* ---- desired state ---- */
 
 /* Of a group, as the store has it. */
 struct wanted {

@@ -308,7 +308,7 @@ static int restart_everything(struct simulation *simulation, struct err *err)
 	return open_store(simulation, err);
 }
 
-/* ---- what can happen ---- */
+/* ---- events ---- */
 
 static void act_update(struct simulation *simulation)
 {

@@ -18,14 +18,14 @@
 
 #include "base/err.h"
 
-/* Deliberate bugs. The simulation is worth something only if it finds each of them. */
+/* Seeded bugs (base/seeded_bug.h): the simulation has to find each of them. */
 #define TOY_BUGS(X)                                                                                \
 	X(NONE, "none", "no deliberate bug")                                                       \
 	X(NO_FENCE, "no-fence", "writes do not require the claim")                                 \
-	X(NO_CHECK, "no-check", "the lease is not checked before the world is asked")              \
+	X(NO_CHECK, "no-check", "the lease is not checked before a call")                          \
 	X(HASTY_DEATH, "hasty-death", "a server is declared dead before its lease ran out")        \
-	X(LOSE_DIRTY, "lose-dirty", "a key added while in work is not worked on again")            \
-	X(SKIP_INTENT, "skip-intent", "the world is asked before the intent is durable")           \
+	X(LOSE_DIRTY, "lose-dirty", "a key added during its pass is not queued again")             \
+	X(SKIP_INTENT, "skip-intent", "a call is sent before its intent is durable")               \
 	X(IGNORE_OVERFLOW, "ignore-overflow", "changes lost by a slow feed are not listed again")
 enum toy_bug {
 #define X(name, text, meaning) TOY_BUG_##name,

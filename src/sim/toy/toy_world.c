@@ -91,7 +91,7 @@ static int64_t travel_us(struct toy_world *world)
 	return chance(world, SLOW_ONE_IN) ? SLOW_US : QUICK_US;
 }
 
-/* ---- what happens when a message arrives ---- */
+/* ---- arrival of messages ---- */
 
 static struct part *part_of(struct toy_world *world, const char *token)
 {

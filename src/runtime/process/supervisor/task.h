@@ -46,7 +46,7 @@ struct health_check {
 	int64_t deadline_us; /* when the one that runs has failed */
 	bool overdue;        /* killed for that */
 	unsigned failures;   /* in a row */
-	int output;          /* what the check writes; -1: ended */
+	int output;          /* of the check; -1: ended */
 	char text[HEALTH_OUTPUT_MAX];
 	size_t text_length;
 	char reason[HEALTH_OUTPUT_MAX + 64]; /* that the record shows */
@@ -60,7 +60,7 @@ struct container {
 	pid_t monitor;                    /* 0: none */
 	int report;                       /* of the launch; -1: done */
 	char reported[LAUNCH_REPORT_MAX]; /* why it failed; "" if not */
-	int output;                       /* what it writes; -1: ended */
+	int output;                       /* of the program; -1: ended */
 	struct log_files log;
 	char **environment;
 	struct cgroup_entry *groups; /* NULL: none */
