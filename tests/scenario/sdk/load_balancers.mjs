@@ -84,7 +84,7 @@ await refused("DescribeTargetGroups", {Names: ["nobody"]}, "TargetGroupNotFoundE
 const modified = await call("ModifyTargetGroup", {TargetGroupArn, HealthCheckPath: "/up"});
 assert.equal(modified.TargetGroups[0].HealthCheckPath, "/up");
 await refused("ModifyTargetGroup", {TargetGroupArn, HealthCheckTimeoutSeconds: 1},
-	"ValidationError", "HealthCheckTimeoutSeconds");
+	"ValidationError", "'healthCheckTimeoutSeconds'");
 const delayed = values(await call("ModifyTargetGroupAttributes", {TargetGroupArn,
 	Attributes: [{Key: "deregistration_delay.timeout_seconds", Value: "1"}]}));
 assert.equal(delayed["deregistration_delay.timeout_seconds"], "1");
