@@ -72,12 +72,6 @@ static const struct json *find_condition(const struct json *object, const char *
 	return NULL;
 }
 
-static bool is_planned(const struct json *object)
-{
-	return json_get_integer(json_get(object, "status"), "plannedGeneration", 0) ==
-	       json_get_integer(json_get(object, "metadata"), "generation", 0);
-}
-
 /* Every port's effective weight is its weight. */
 static bool is_weighted(const struct json *object)
 {
@@ -90,11 +84,15 @@ static bool is_weighted(const struct json *object)
 	return true;
 }
 
+/* The weights in status are those of the spec once Available was reported for its generation: a plan is recorded before. */
 static bool is_available(const struct json *object)
 {
-	return is_planned(object) &&
-	       span_is(json_get_text(json_get(object, "status"), "step"), "C8") &&
-	       find_condition(object, "Available") && is_weighted(object);
+	const struct json *available = find_condition(object, "Available");
+
+	return span_is(json_get_text(json_get(object, "status"), "step"), "C8") && available &&
+	       json_get_integer(available, "observedGeneration", 0) ==
+		       json_get_integer(json_get(object, "metadata"), "generation", 0) &&
+	       is_weighted(object);
 }
 
 static bool is_adopted(const struct json *object)

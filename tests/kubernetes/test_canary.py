@@ -575,6 +575,12 @@ def test_edits_while_the_controller_is_down(world, servers):
     weighed.change(NAME, services=[{"service": "web", "ports": [{"port": 80, "config": {"weight": 70}}]}])
     adopted.change(NAME, transition="Adopted")
     deleted.delete(NAME)
+    # The controller ended between recording its plan and reporting the weights of before.
+    weighed.api.patch(path("canaryreleases", weighed.namespace, NAME) + "/status",
+                      {"status": {"plannedGeneration": weighed.get(NAME)["metadata"]["generation"]}})
+    waited = weighed.releases.slipway("canary", "set-weight", NAME, "70", "-n", weighed.namespace, "--wait", "--timeout",
+                                      "2", check=False)
+    assert waited.returncode == 1 and "timed out" in waited.stderr, waited
     # The proxy follows without the controller.
     wait_until(lambda: [port["effectivePermille"] for proxy in weighed.get(NAME)["status"]["proxies"].values()
                         for port in proxy["ports"] if port["port"] == 80] == [700], "the proxy has the new weight")
