@@ -375,7 +375,7 @@ static bool is_running(struct deciding *deciding, enum set_role role, int64_t sc
 	if (set->scale != scale)
 		return call(deciding, CALL_SCALE_SET, role, set->arn, scale);
 	if (set->is_steady)
-		return deciding->snapshot->now_ms >= set->settled_ms ||
+		return deciding->snapshot->read_ms >= set->settled_ms ||
 		       wait_until(deciding, set->settled_ms,
 			       "the tasks of the %s have just started", role_names[role]);
 	if (deciding->is_rollback)

@@ -858,6 +858,38 @@ static void test_new_primary_of_blue_green(void **state)
 	assert_true(span_is(calls[0].target, "n1"));
 }
 
+/* Tasks that ran for a second when the reading began, not only when it ended: in between they may have failed. */
+static void test_tasks_settle_before_they_are_read(void **state)
+{
+	struct snapshot_task tasks[] = {{.id = SPAN("c1"), .is_healthy = true}};
+	struct snapshot_set sets[] = {{.role = SET_CANARY,
+		.scale = 100,
+		.desired = 1,
+		.is_steady = true,
+		.settled_ms = 1500,
+		.tasks = tasks,
+		.task_count = 1}};
+	struct snapshot snapshot = {.now_ms = 2000,
+		.read_ms = 1499,
+		.desired = 1,
+		.sets = sets,
+		.set_count = 1,
+		.rule_count = 1,
+		.canary_targets = 1};
+	struct delivery delivery = {.access = ACCESS_ELB};
+	struct stage_options options = {.scale = 100};
+	_arena_ struct arena *arena = arena_new(0);
+	struct decision decision;
+
+	(void)state;
+	decide_stage(&delivery, STAGE_ECS_CANARY_ROLLOUT, &options, &snapshot, arena, &decision);
+	assert_int_equal(decision.kind, DECISION_WAIT);
+	assert_string_equal(decision.reason.data, "the tasks of the canary have just started");
+	snapshot.read_ms = 1500;
+	decide_stage(&delivery, STAGE_ECS_CANARY_ROLLOUT, &options, &snapshot, arena, &decision);
+	assert_int_equal(decision.kind, DECISION_DONE);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -874,6 +906,7 @@ int main(void)
 		cmocka_unit_test(test_rollback_waits_for_the_primary_group),
 		cmocka_unit_test(test_routing_waits_for_the_canary_group),
 		cmocka_unit_test(test_new_primary_of_blue_green),
+		cmocka_unit_test(test_tasks_settle_before_they_are_read),
 	};
 
 	return cmocka_run_group_tests_name("decide", tests, NULL, NULL);

@@ -336,6 +336,19 @@ static void add_tasks(struct observing *observing, struct snapshot_set *set, con
 	set->task_count = tasks.count;
 }
 
+/*
+ * Steady for ECS is not enough: a service's rollout is complete when its tasks run, whether their health checks succeed or
+ * not, and a task set stays STEADY_STATE for a moment after its tasks have ended.
+ */
+static void require_health(struct snapshot_set *set)
+{
+	int64_t healthy = 0;
+
+	for (size_t i = 0; i < set->task_count; i++)
+		healthy += set->tasks[i].is_healthy;
+	set->is_steady = set->is_steady && healthy >= set->desired;
+}
+
 static enum set_role role_of(struct observing *observing, const struct json *set)
 {
 	const struct deployment_pass *pass = observing->pass;
@@ -382,6 +395,7 @@ static int add_set(struct observing *observing, const struct json *set, struct e
 		.is_steady = span_is(json_get_text(set, "stabilityStatus"), "STEADY_STATE"),
 		.is_deleting = span_is(json_get_text(set, "status"), "DRAINING")};
 	add_tasks(observing, added, "startedBy", json_get_text(set, "id"));
+	require_health(added);
 	return is_of_deployment(observing->pass, set)
 		       ? settle_created(observing->pass, "CreateTaskSet", added->role, added->arn,
 				 err)
@@ -398,16 +412,6 @@ static bool is_rolled_out(const struct json *service)
 	       json_get_integer(service, "pendingCount", 0) == 0 &&
 	       json_get_integer(service, "runningCount", 0) ==
 		       json_get_integer(service, "desiredCount", 0);
-}
-
-/* A rollout is complete when its tasks run, whether their health checks succeed or not. */
-static void require_health(struct snapshot_set *set)
-{
-	int64_t healthy = 0;
-
-	for (size_t i = 0; i < set->task_count; i++)
-		healthy += set->tasks[i].is_healthy;
-	set->is_steady = set->is_steady && healthy >= set->desired;
 }
 
 /* The tasks that the service runs from one task definition. */
@@ -603,7 +607,8 @@ int observed_read(struct deployment_pass *pass, struct observed *ret_observed, s
 	struct span name = pass->bundle.service.name;
 	int code;
 
-	*observed = (struct observed){.snapshot = {.now_ms = pass->now_ms}};
+	*observed =
+		(struct observed){.snapshot = {.now_ms = pass->now_ms, .read_ms = pass->now_ms}};
 	code = describe_service(pass, name, &observed->service, err);
 	if (code < 0 || !observed->service)
 		return code;

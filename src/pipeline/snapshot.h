@@ -47,6 +47,7 @@ struct snapshot_set {
 
 struct snapshot {
 	int64_t now_ms;
+	int64_t read_ms; /* when reading began: what is read may be from any moment since */
 	int64_t desired;
 	const struct snapshot_set *sets;
 	size_t set_count;
