@@ -47,18 +47,6 @@ static int tear_down_state(void **state)
 	return rmdir(base) < 0 ? -1 : code;
 }
 
-static const struct json *spying_spec(struct fixture *fixture)
-{
-	return shell_spec(fixture,
-		arena_format(fixture->arena,
-			"echo begin; for f in %s/* %s/tasks/*/* /proc/[0-9]*/environ "
-			"/proc/[0-9]*/cwd/spec.json /proc/[0-9]*/cwd/../../admin-key.json "
-			"/proc/[0-9]*/root%s/admin-key.json; do cat $f; done; "
-			"umount %s; cat %s/admin-key.json; echo end",
-			base, base, base, base, base)
-			.data);
-}
-
 static const struct json *container_spec(struct fixture *fixture, const char *members,
 	const char *script)
 {
@@ -67,6 +55,19 @@ static const struct json *container_spec(struct fixture *fixture, const char *me
 			"{'name':'app','image':'host',%s'command':['sh','-c','%s'],'stopTimeout':"
 			"30}",
 			members, script)
+			.data);
+}
+
+/* Its working directory would be in the folder of tasks if it were relative to that of the supervisor. */
+static const struct json *spying_spec(struct fixture *fixture)
+{
+	return container_spec(fixture, "'workingDirectory':'..',",
+		arena_format(fixture->arena,
+			"echo begin; for f in */spec.json %s/* %s/tasks/*/* /proc/[0-9]*/environ "
+			"/proc/[0-9]*/cwd/spec.json /proc/[0-9]*/cwd/../../admin-key.json "
+			"/proc/[0-9]*/root%s/admin-key.json; do cat $f; done; "
+			"umount %s; cat %s/admin-key.json; echo end",
+			base, base, base, base, base)
 			.data);
 }
 

@@ -293,12 +293,15 @@ __attribute__((noreturn)) static void be_program(const struct launch *launch,
 	if (launch->redirects)
 		redirect(launch, report); /* while root needs no more for it */
 	set_limits(launch, report);
+	/* The supervisor's own is among slipway's files, and a relative one is relative to the root. */
+	if (chdir("/") < 0)
+		give_up(report, errno, "working directory '/'");
 	confine(launch, account, report);
 	/* After the change of user, which clears it. */
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != monitor)
 		_exit(EXIT_CANNOT_RUN);
-	if (chdir(launch->working_directory ? launch->working_directory : "/") < 0)
+	if (launch->working_directory && chdir(launch->working_directory) < 0)
 		give_up(report, errno, "working directory '%s'", launch->working_directory);
 	for (int number = 1; number < NSIG; number++)
 		signal(number, SIG_DFL);
