@@ -217,7 +217,8 @@ def outputs(command):
 def refused_by_slipway(chart):
     """`slipway chart lint` reports all templates that it refuses at once."""
     lint = reference.run([reference.SLIPWAY, "chart", "lint", "--name", RELEASE, str(chart)])
-    return {int(number) for number in re.findall(r"^generated/templates/t(\d+)\.yaml:", lint.stdout, re.MULTILINE)}
+    return {int(number) for number in re.findall(r"^(?:YAML parse error on )?generated/templates/t(\d+)\.yaml:", lint.stdout,
+                                                 re.MULTILINE)}
 
 
 def refused_by_helm(folder, bodies):

@@ -5,6 +5,7 @@ import os
 import shlex
 import stat
 import urllib.request
+import uuid
 
 import pytest
 
@@ -16,6 +17,8 @@ ORDINARY = 65534
 PROCESSES = 40
 # Bounded, should the limit not hold.
 MANY = "for i in $(seq 100); do sleep 1000 & done; echo all of them"
+# In no other file of the machine.
+OTHER, SECRET = (f"words-of-{name}-{uuid.uuid4().hex}" for name in ("the-other", "the-secret"))
 LONG = {"command": ["sh", "-c", "exec sleep 1000"]}
 
 
@@ -30,7 +33,7 @@ class Confined:
         config = os.path.join(self.folder, "slipway.yaml")
         for folder in (self.secrets, state):
             os.mkdir(folder, 0o700)
-        self.write(os.path.join(self.secrets, "password"), "words-of-the-secret")
+        self.write(os.path.join(self.secrets, "password"), SECRET)
         self.write(config, f"secrets: {self.secrets}\ntasks:\n  processesMax: {PROCESSES}\n")
         if user != os.geteuid():
             self.be_user(user, state, config, monkeypatch)
@@ -75,20 +78,23 @@ def test_a_task_finds_neither_keys_nor_other_tasks(confined):
     ecs, state = confined.ecs, confined.server.state
     other, = run(ecs, define(ecs, "other", {
         "name": "app", "image": "host", "memory": 64, **LONG,
-        "environment": [{"name": "V", "value": "words-of-the-other"}],
+        "environment": [{"name": "V", "value": OTHER}],
         "secrets": [{"name": "S", "valueFrom": "password"}]},
         executionRoleArn="arn:aws:iam::123456789012:role/r"))
     running(ecs, other)
     spec = os.path.join(state, "tasks", other.rpartition("/")[2], "spec.json")
-    assert "words-of-the-other" in open(spec, encoding="utf-8").read()
+    assert OTHER in open(spec, encoding="utf-8").read()
     paths = [f"{state}/*", f"{state}/tasks/*/*", f"{confined.secrets}/*", f"/proc/[0-9]*/root{state}/*", "/proc/[0-9]*/environ",
              "/proc/[0-9]*/cwd/spec.json", "/proc/[0-9]*/cwd/../*", "/proc/[0-9]*/cwd/../../*", "/proc/[0-9]*/fd/*.json"]
+    # In halves, so that the program's own text is no finding. Of the files of other programs only the names are printed.
+    secrets = [confined.server.key["secretAccessKey"], OTHER, SECRET]
+    patterns = " ".join(f"-e {shlex.quote(words[:8])}''{shlex.quote(words[8:])}" for words in secrets)
     found, code = confined.output(
-        "test -d " + state + " && echo begin; for f in " + " ".join(paths) + '; do test -f "$f" && timeout 5 cat "$f"; done; '
+        "test -d " + state + " && echo begin; for f in " + " ".join(paths) +
+        f'; do test -f "$f" && timeout 5 grep -alF {patterns} "$f" | sed "s/^/found in /"; done; '
         f"umount {state}; ls -la {state}; echo end")
     assert code == 0 and found.startswith("begin\n") and found.endswith("end\n"), found
-    for words in (confined.server.key["secretAccessKey"], "words-of-the-other", "words-of-the-secret", "admin-key.json"):
-        assert words not in found, words
+    assert "found in" not in found and "admin-key.json" not in found, found
     ecs.stop_task(task=other)
     stopped(ecs, other)
 
@@ -109,7 +115,7 @@ def test_a_task_has_a_bounded_number_of_processes(confined):
 def test_secrets_leave_the_files_of_a_task(confined):
     """The task has them, and the folder of the task is its owner's alone."""
     said, code = confined.output('echo "$S"', secrets=[{"name": "S", "valueFrom": "password"}])
-    assert (said, code) == ("words-of-the-secret\n", 0)
+    assert (said, code) == (SECRET + "\n", 0)
     tasks = os.path.join(confined.server.state, "tasks")
     assert stat.S_IMODE(os.stat(tasks).st_mode) == 0o700
     for folder, _, names in os.walk(tasks):
@@ -117,7 +123,7 @@ def test_secrets_leave_the_files_of_a_task(confined):
             path = os.path.join(folder, name)
             if name.startswith("spec"):
                 with open(path, encoding="utf-8") as file:
-                    assert "words-of-the-secret" not in file.read(), path
+                    assert SECRET not in file.read(), path
 
 
 def test_programs_still_serve_on_their_task_s_address(confined):
