@@ -32,6 +32,7 @@ static int set_up_state(void **state)
 		return -1;
 	snprintf(fixture->folder, sizeof(fixture->folder), "%.50s/tasks", base);
 	fixture->hidden[0] = base;
+	fixture->hidden[1] = "/nonexistent/secrets"; /* mounted later, say */
 	fixture->processes_max = PROCESSES_MAX;
 	return 0;
 }

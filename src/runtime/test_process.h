@@ -36,7 +36,7 @@ struct fixture {
 	struct arena *arena;
 	unsigned instances;
 	bool plain;
-	const char *hidden[2];
+	const char *hidden[3];
 	int64_t processes_max;
 	unsigned names;
 	pthread_mutex_t mutex;

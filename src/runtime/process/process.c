@@ -533,6 +533,9 @@ static int find_hidden(struct process_runtime *runtime, const char *const *folde
 			return err_set(err, -EINVAL, "too many hidden folders (limit %d)",
 				PLAN_HIDDEN_MAX);
 		runtime->hidden[i] = realpath(folders[i], NULL);
+		/* One that is mounted later is covered in the tasks that start then. */
+		if (!runtime->hidden[i] && errno == ENOENT)
+			runtime->hidden[i] = memory_copy_string(folders[i]);
 		if (!runtime->hidden[i])
 			return err_errno(err, "find folder '%s'", folders[i]);
 	}
