@@ -1,6 +1,6 @@
 /*
  * Logs of containers. Kubernetes has no offsets in a log, only times, so an offset is a time here: that of the
- * last line that was given, in nanoseconds since 1970, which nodes write before each line. The lines of the
+ * latest line that was given, in nanoseconds since 1970, which nodes write before each line. The lines of the
  * second in which it lies are read again and those up to it dropped.
  */
 #include "base/memory.h"
@@ -69,7 +69,9 @@ static int take_line(struct log *log, struct span line)
 			(int64_t)(at / (NANOSECONDS / 1000)));
 	buffer_add_span(log->out, text);
 	buffer_add_char(log->out, '\n');
-	log->last = at;
+	/* Lines of the two streams may be in another order than their times: a line read earlier would be read again. */
+	if (at > log->last)
+		log->last = at;
 	return log->out->length >= log->max;
 }
 
