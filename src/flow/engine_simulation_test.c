@@ -515,18 +515,22 @@ static void make_graph(struct world *world, uint32_t count, unsigned density)
 
 static void begin(struct world *world)
 {
+	unsigned density;
+
 	world->rules = (struct flow_rules){.on_failure = below(world, 4),
 		.sync_timeout_ms = SYNC_TIMEOUT_MS,
 		.queue_timeout_ms = QUEUE_TIMEOUT_MS,
 		.approval_timeout_ms = APPROVAL_TIMEOUT_MS};
-	make_graph(world, 1 + below(world, NODES_MAX), below(world, 70));
+	/* In an order that does not depend on the compiler. */
+	density = below(world, 70);
+	make_graph(world, 1 + below(world, NODES_MAX), density);
 	fprintf(world->model, "flow %s %d %d %d\n",
 		flow_failure_policy_name(world->rules.on_failure), SYNC_TIMEOUT_MS,
 		QUEUE_TIMEOUT_MS, APPROVAL_TIMEOUT_MS);
 	for (uint32_t i = 0; i < world->graph->node_count; i++) {
-		world->node_rules[i] = (struct flow_node_rules){.is_disabled = chance(world, 3),
-			.requires_approval = chance(world, 25),
-			.soak_ms = chance(world, 30) ? SOAK_MS : 0};
+		world->node_rules[i].is_disabled = chance(world, 3);
+		world->node_rules[i].requires_approval = chance(world, 25);
+		world->node_rules[i].soak_ms = chance(world, 30) ? SOAK_MS : 0;
 		world->nodes[i].has_live_state = chance(world, 80);
 		fprintf(world->model, "node %d %d %lld", world->node_rules[i].is_disabled,
 			world->node_rules[i].requires_approval,
